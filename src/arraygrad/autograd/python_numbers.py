@@ -13,7 +13,8 @@ it computes is zero, or that of a part of it.
 (2) `item()` and `tolist()` are how code takes one number out of an array and goes on computing. Inside a transform they
     give 0-d Tensors, outside of one Python numbers, as in PyTorch.
 (3) `int`, `bool`, `__index__`, comparisons, `round(t)`, `math.floor`, `math.ceil` and `math.trunc` have no slope: they
-    give plain values everywhere. So do text and printing.
+    give plain values everywhere. So do text and printing, and functions of NumPy's that give truth values or whole
+    numbers, of lists of Tensors: `numpy.isnan([t, u])`.
 (4) Where grad mode is off nothing is recorded, so nothing is lost.
 (5) A function may catch the TypeError, or let values out on purpose (`t.numpy()`). The trace notes both. If its result
     then depends on no argument, the transform raises instead of returning zeros (`Trace.check_result`); if it does, the
@@ -174,6 +175,8 @@ def becomes_number(t, how):
     if policy == "off" and not traces:
         return
     at = Place(sys._getframe(1))
+    if _has_no_slope(at.called):
+        return
     for trace in traces:
         _note_left(trace, f"{how}() of a Tensor, at {at}")
     if policy == "off":
@@ -360,6 +363,21 @@ def store_refused(t):
     return _known(followed_by(t), TypeError(text))
 
 
+def _has_no_slope(called):
+    """Whether a function of NumPy's gives truth values or whole numbers alone, of real and complex numbers too."""
+    if type(called).__name__ != "ufunc":
+        return getattr(called, "__module__", None) == "numpy" and getattr(called, "__name__", "") in _WITHOUT_SLOPE
+    loops = [loop.split("->") for loop in called.types]
+    results = [out for taken, out in loops if set(taken) & set("efdgFDG")]
+    return bool(results) and not set("".join(results)) - set("?bBhHiIlLqQpPnN")
+
+
+_WITHOUT_SLOPE = frozenset(
+    """
+    all allclose any argmax argmin argpartition argsort argwhere array_equal array_equiv count_nonzero digitize
+    flatnonzero isclose iscomplex isin isneginf isposinf isreal lexsort nanargmax nanargmin nonzero searchsorted
+    """.split()
+)
 _CAST = ("float32", "float64", "complex64", "complex128")  # adoption.scalar_names
 
 
@@ -369,6 +387,8 @@ def conversion_refused(t, how):
         _warn_of_let_go(t, how.rpartition(".")[2], sys._getframe(1))
         return None
     at = Place(sys._getframe(1))
+    if how == "numpy.asarray" and _has_no_slope(at.called):
+        return None  # numpy.isnan([t, u]): what comes out depends on no Tensor
     module = getattr(at.called, "__module__", None) or ""
     library = module.partition(".")[0]
     called = getattr(at.called, "__name__", "")

@@ -3,8 +3,6 @@
 May import: numpy_api.functions, namespaces.bind, ops, core.given, core.tensor, numpy.
 """
 
-import operator
-
 import numpy
 
 from arraygrad.core.given import raw_array
@@ -13,6 +11,7 @@ from arraygrad.numpy_api.functions import (
     F,
     axes_of,
     beside,
+    core_axes,
     host,
     implements,
     in_layout,
@@ -90,8 +89,9 @@ def _derivative(f, dx, axis, edge_order):
         if edge_order == 1:
             start, end = (take(1) - first) / dx, (last - take(-2)) / dx
         else:
-            start = (-1.5 * first + 2.0 * take(1) - 0.5 * take(2)) / dx
-            end = (0.5 * take(-3) - 2.0 * take(-2) + 1.5 * last) / dx
+            # The coefficients have the precision of the spacing, as NumPy's.
+            start = (-1.5 / dx) * first + (2.0 / dx) * take(1) + (-0.5 / dx) * take(2)
+            end = (0.5 / dx) * take(-3) + (-2.0 / dx) * take(-2) + (1.5 / dx) * last
     else:
         h1, h2 = wide(steps[:-1]), wide(steps[1:])
         middle = None
@@ -248,19 +248,24 @@ def _cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=
     aweights = next(more) if aweights is not None else None
     if m.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
+    if y is not None and y.ndim > 2:
+        raise ValueError("y has more than 2 dimensions")
 
-    def rows(t):
+    def rows(t, one_row_stays):
         t = t.reshape((1,) * (2 - t.ndim) + t.shape)
-        return t if rowvar or keeps_one_row(t.shape) else t.T
+        return t if rowvar or one_row_stays else t.T
 
-    x = m[None, :] if m.ndim == 1 else rows(m)  # a vector is one variable, whatever rowvar says
-    if y is not None:
-        x = F["concat"]([x, y.reshape((1,) * (2 - y.ndim) + y.shape).T if not rowvar and y.ndim == 2 else rows(y)])
+    # A vector is one variable, whatever rowvar says; of y a matrix of one row is too.
+    x = rows(m, m.ndim == 1 or (m.ndim == 2 and keeps_one_row(m.shape)))
     xp = backend_of(x).xp
     if dtype is not None:
         numpy.cov(numpy.eye(2), dtype=dtype)  # NumPy's error for a dtype in which means are none
-    dtype = dtype if dtype is not None else F["result_type"](x, xp.float64)
+    dtype = dtype if dtype is not None else F["result_type"](*[t for t in (x, y) if t is not None], xp.float64)
     x = x.astype(dtype)
+    if not x.shape[0]:
+        return beside(numpy.zeros((0, 0)), x) + x.sum().real
+    if y is not None:
+        x = F["concat"]([x, rows(y, y.ndim < 2 or y.shape[0] == 1).astype(dtype)])
     if ddof is None:
         ddof = 0 if bias else 1
     weights = None
@@ -328,13 +333,16 @@ def _trapezoid(y, x=None, dx=1.0, axis=-1):
         y, x = tensors(y, x)
     if isinstance(axis, bool):
         raise TypeError("an integer is required")
-    (axis,) = axes_of(operator.index(axis), y.ndim)
+    # Every step counts `axis` by the array that it gets: y, x of several axes, and the product of both.
+    (at,) = core_axes("raw", axis, y)
     if x is not None:
-        dx = F["diff"](x) if x.ndim == 1 else F["diff"](x, axis=axis)
         if x.ndim == 1:
-            dx = dx.reshape((-1,) + (1,) * (y.ndim - 1 - axis))
-    upper, lower = y[_at(axis, slice(1, None))], y[_at(axis, slice(None, -1))]
-    return (dx * (upper + lower) / 2.0).sum(axis=axis)
+            dx = F["diff"](x).reshape((-1,) + (1,) * (-1 - at))
+        else:
+            dx = F["diff"](x, axis=core_axes("raw", axis, x)[0])
+    upper, lower = y[_at(at + y.ndim, slice(1, None))], y[_at(at + y.ndim, slice(None, -1))]
+    areas = dx * (upper + lower) / 2.0
+    return areas.sum(axis=core_axes("raw", axis, areas)[0])
 
 
 def _has_zero(x):
@@ -364,16 +372,21 @@ def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 
 
 def _spaced(function, points, ends, dtype, axis):
-    """Points in the dtype and along the axis that were asked for; integers are NumPy's values, without derivative."""
+    """Points in the dtype and along the axis that were asked for, with the bits of NumPy's; integers are NumPy's
+    values, without derivative."""
+    values = numpy.asarray(function(*ends, dtype=dtype))
     if dtype is not None:
-        whole = numpy.dtype(dtype).kind not in "fc"
-        points = beside(function(*ends, dtype=dtype), points) if whole else points.astype(dtype)
-    return F["moveaxis"](points, 0, axis) if axis else points
+        points = beside(values, points) if numpy.dtype(dtype).kind not in "fc" else points.astype(dtype)
+    points = with_bits(points, values)
+    return F["moveaxis"](points, 0, core_axes("result", axis, points)[0]) if axis else points
 
 
 @implements("logspace")
 def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
     start, stop, base = operands(start, stop, base)
+    if base.ndim:  # it broadcasts with the ends, on whose axes `axis` is counted
+        ndim = max(t.ndim for t in (start, stop, base))
+        start, stop, base = [t.reshape((1,) * (ndim - t.ndim) + t.shape) for t in (start, stop, base)]
     weights = _weights(num, endpoint, start, stop)
     found = F["pow"](base, start * (1 - weights) + stop * weights)
     ends = [host(start), host(stop), num, endpoint, host(base)]

@@ -108,6 +108,8 @@ def _intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     ar1, ar2 = tensors(ar1, ar2)
     _, first, second = numpy.intersect1d(host(ar1), host(ar2), assume_unique, return_indices=True)
     common = pick(ar1, first)
+    dtype = F["result_type"](ar1, ar2)
+    common = common if common.dtype == dtype else common.astype(dtype)
     return (common, beside(first, ar1), beside(second, ar1)) if return_indices else common
 
 

@@ -10,20 +10,22 @@ their default.
 import functools
 import math
 import operator
+import sys
 import warnings
 
 import numpy
-from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from arraygrad.core.convert import numpy_is_kept, place
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, backend_of, wrap_raw
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.ops import OPS
+from arraygrad.ops._axes import counted_by, positions
 
 __all__ = [
-    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "host", "implements", "keeps_one_row", "not_written",
-    "pick", "refuse", "refuse_cut", "tensor_of", "tensors", "with_bits",
+    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "core_axes", "host", "implements", "keeps_one_row",
+    "not_written", "pick", "refuse", "refuse_cut", "tensor_among", "tensor_of", "tensors", "with_bits",
 ]  # fmt: skip
 
 # numpy function -> function of Tensors with the same signature
@@ -65,8 +67,26 @@ def implements(*names):
     return register
 
 
+def _numpys_caller():
+    """The name of the function of NumPy's, served here, whose own code runs now; None if there is none."""
+    frame, name = sys._getframe(2), None
+    while frame is not None:
+        library = frame.f_globals.get("__name__", "").partition(".")[0]
+        if library not in ("numpy", "arraygrad"):
+            break
+        name = frame.f_code.co_name if library == "numpy" else name
+        frame = frame.f_back
+    return name if name is not None and getattr(numpy, name, None) in FUNCTIONS else None
+
+
 def not_written(name, target, way=""):
     """The TypeError for a Tensor that is to be written into something else."""
+    through = _numpys_caller()
+    if through is not None:
+        way = (
+            f"numpy.{through} sees no Tensor in this argument: arraygrad.numpy.{through} does. Call it, or "
+            f"give it its arrays as Tensors. Else {way}"
+        )
     cls = type(target)
     what = "a plain array" if cls is numpy.ndarray else f"{cls.__module__}.{cls.__qualname__}"
     return TypeError(
@@ -101,12 +121,13 @@ OUT = "use the result that is returned"
 _PYTHON_SCALARS = (bool, int, float, complex)
 
 
-def _tensor_among(args):
+def tensor_among(args):
+    """The first Tensor in nested arguments, None if there is none."""
     for arg in args:
         if isinstance(arg, Tensor):
             return arg
         if isinstance(arg, list | tuple):
-            found = _tensor_among(arg)
+            found = tensor_among(arg)
             if found is not None:
                 return found
     return None
@@ -114,13 +135,13 @@ def _tensor_among(args):
 
 def backend_among(args):
     """Backend of the first Tensor in nested arguments, None if there is none."""
-    found = _tensor_among(args)
+    found = tensor_among(args)
     return None if found is None else backend_of(found)
 
 
 def tensors(*args):
     """Arguments as Tensors of the backend of the one that is a Tensor already."""
-    like = _tensor_among(args)
+    like = tensor_among(args)
     if like is None or isinstance(raw_array(like), numpy.ndarray):
         backend = None if like is None else backend_of(like)
         return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend) for arg in args]
@@ -307,7 +328,12 @@ def _take(a, indices, axis=None, out=None, mode="raise"):
     a = tensor_of(a)
     if mode != "raise":
         indices = host(indices) if isinstance(indices, Tensor) else indices
+        if axis is not None and not a.ndim:  # an array without axes counts as one of length one
+            a = a.reshape(1)
+            core_axes("first", axis, a)
         n = a.size if axis is None else a.shape[axis]
+        if not n:  # nothing is taken, or NumPy's error; its "wrap" would not end
+            return beside(numpy.take(host(a), indices, axis, mode="clip"), a) + a.sum().astype(a.dtype)
         indices = beside(numpy.take(numpy.arange(n), indices, mode=mode), a)
     return a.take(indices, axis=axis)
 
@@ -488,3 +514,14 @@ def pick(t, positions):
 def axes_of(axis, ndim):
     """`axis`, an int or several, as a tuple of ints from 0 on. Raises NumPy's errors for axes that are none."""
     return normalize_axis_tuple(axis, ndim)
+
+
+def core_axes(code, axis, *arrays):
+    """The position of `axis` in each array that it is counted by, from the end (ops/_axes.py says what a code is).
+
+    Raises NumPy's errors for an axis that one of them does not have.
+    """
+    ndims = [a.ndim for a in arrays]
+    for ndim in counted_by(code, *ndims):
+        normalize_axis_index(axis, ndim)
+    return positions(code, axis, *ndims)

@@ -107,6 +107,9 @@ def array_ufunc(ufunc, method, inputs, kwargs):
         inputs = read_apart(inputs, out)
     if method == "__call__":
         dtype, where = kwargs.pop("dtype", None), kwargs.pop("where", True)
+        if ufunc.signature is not None:
+            placed = {key: kwargs.pop(key) for key in ("axes", "axis", "keepdims") if key in kwargs}
+            function = _written().over_axes(ufunc, function, **placed) if placed else function
         _check_keywords(name, kwargs)
         backend = _backend((*inputs, where, *(out or ())))
         inputs = [to_tensor(x, backend) if isinstance(x, list | tuple) else x for x in inputs]
@@ -123,6 +126,8 @@ def array_ufunc(ufunc, method, inputs, kwargs):
         if handler is None or ufunc.nout != 1 or (ufunc.nin != 2 and not (method == "at" and ufunc.nin == 1)):
             raise _unsupported(f"{name}.{method}")
         try:
+            if method == "reduceat":
+                kwargs.pop("indices", None)  # which NumPy passes among the inputs too
             result = handler(ufunc, function, *inputs, **kwargs)
         except TypeError as error:
             if "unexpected keyword" not in str(error):

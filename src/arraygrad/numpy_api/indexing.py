@@ -6,7 +6,6 @@ memory holds no gradient.
 """
 
 import inspect
-import operator
 import sys
 
 import numpy
@@ -19,6 +18,7 @@ from arraygrad.numpy_api.functions import (
     axes_of,
     backend_among,
     beside,
+    core_axes,
     host,
     implements,
     in_layout,
@@ -133,7 +133,9 @@ def _compress(condition, a, axis=None, out=None):
     a, condition = tensors(a, condition)
     if axis is None:
         a, axis = a.ravel(), 0
-    axis = operator.index(axis)
+    if not a.ndim:  # an array without axes counts as one of length one
+        a = a.reshape(1)
+    (axis,) = core_axes("first", axis, a)
     (positions,) = host(condition).nonzero()
     if not len(positions):
         return F["moveaxis"](F["moveaxis"](a, axis, 0)[:0], 0, axis).copy()  # a view of what is read-only is so too
@@ -170,11 +172,30 @@ def _write(a, positions, values):
         a[...] = picked.reshape(())
 
 
+def _check_values(name, a, values):
+    """NumPy's error for arrays of values that these functions do not cast to the dtype of `a`."""
+    given = host(values) if isinstance(values, Tensor) else values
+    if isinstance(given, numpy.ndarray | numpy.generic) and not numpy.can_cast(given.dtype, host(a).dtype, "safe"):
+        raise TypeError(
+            f"numpy.{name}: cannot cast values from {given.dtype} to {a.dtype} according to the rule 'safe': give "
+            "values.astype(a.dtype)"
+        )
+
+
+def _places(name, a, mask):
+    """The flat positions that a mask chooses."""
+    mask = host(mask)
+    if mask.size != a.size:
+        raise ValueError(f"numpy.{name}: mask and array must have the same size, got {mask.size} and {a.size}")
+    return mask.astype(bool).ravel().nonzero()[0]
+
+
 @implements("place")
 def _place(arr, mask, vals):
     arr = _target("place", arr)
+    _check_values("place", arr, vals)
     vals = tensors(vals, arr)[0]
-    positions = host(mask).astype(bool).ravel().nonzero()[0]
+    positions = _places("place", arr, mask)
     if len(positions) and not vals.size:
         raise ValueError("Cannot insert from an empty array!")
     _write(arr, positions, vals)
@@ -183,9 +204,11 @@ def _place(arr, mask, vals):
 @implements("putmask")
 def _putmask(a, mask, values):
     a = _target("putmask", a)
+    _check_values("putmask", a, values)
     values = tensors(values, a)[0].ravel()
-    positions = host(mask).astype(bool).ravel().nonzero()[0]
-    _write(a, positions, pick(values, positions % max(values.size, 1)) if len(positions) else values)
+    positions = _places("putmask", a, mask)
+    if len(positions) and values.size:  # with nothing to write NumPy does nothing
+        _write(a, positions, pick(values, positions % values.size))
 
 
 @implements("put_along_axis")
@@ -194,8 +217,11 @@ def _put_along_axis(arr, indices, values, axis):
     where = numpy.arange(arr.size).reshape(arr.shape)
     indices = host(indices)
     positions = where.ravel()[indices] if axis is None else numpy.take_along_axis(where, indices, axis)
-    values = F["broadcast_to"](tensors(values, arr)[0], positions.shape)
-    _write(arr, positions.ravel(), values)
+    values = tensors(values, arr)[0]
+    # As in an assignment, where a place that is empty takes leading axes of any length.
+    while values.ndim > positions.ndim and (values.shape[0] == 1 or not positions.size):
+        values = values[0]
+    _write(arr, positions.ravel(), F["broadcast_to"](values, positions.shape))
 
 
 @implements("fill_diagonal")
@@ -257,7 +283,9 @@ def _trim_zeros(filt, trim="fb", axis=None):
     trims = trim.lower()
     if trims not in ("fb", "bf", "f", "b") and _TRIMS_ARE_CHECKED:
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
-    axes = range(filt.ndim) if axis is None else axes_of(axis, filt.ndim)
+    axes = tuple(range(filt.ndim)) if axis is None else axes_of(axis, filt.ndim)
+    if not axes:
+        return filt
     if filt.ndim == 1:
         (at,) = used.nonzero()
         if (not len(at) or at[0]) and _is_poly1d(sys._getframe()):
@@ -265,7 +293,7 @@ def _trim_zeros(filt, trim="fb", axis=None):
         return filt[_trimmed(at, trims)] if len(at) else filt[0:0]
     used = used != 0
     if not used.any():
-        return filt[(slice(0, 0),) * filt.ndim]
+        return filt[tuple([slice(0, 0) if i in axes else slice(None) for i in range(filt.ndim)])]
     key = [slice(None)] * filt.ndim
     for i in axes:
         (at,) = used.any(axis=tuple([j for j in range(filt.ndim) if j != i])).nonzero()

@@ -6,6 +6,7 @@ May import: numpy_api.functions, ops, core.protocol_shapes, core.tensor, numpy.
 import functools
 import math
 import operator
+import warnings
 
 import numpy
 
@@ -16,6 +17,7 @@ from arraygrad.numpy_api.functions import (
     F,
     axes_of,
     beside,
+    core_axes,
     host,
     implements,
     internal,
@@ -90,8 +92,30 @@ def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     a, b = tensors(a, b)
     if axis is not None:
         axisa = axisb = axisc = axis
-    result = F["cross"](F["moveaxis"](a, axisa, -1), F["moveaxis"](b, axisb, -1), axis=-1)
-    return F["moveaxis"](result, -1, axisc)
+    if not (a.ndim and b.ndim):
+        raise ValueError("At least one array has zero dimension")
+    a, b = [F["moveaxis"](t, core_axes("own", i, t)[0], -1) for t, i in ((a, axisa), (b, axisb))]
+    lengths = a.shape[-1], b.shape[-1]
+    if not all(n in (2, 3) for n in lengths):
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    if lengths == (3, 3):
+        result = F["cross"](a, b, axis=-1)
+    else:
+        warnings.warn(
+            "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. "
+            "(deprecated in NumPy 2.0)",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        last = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+        if lengths == (2, 2):
+            return last
+        if lengths == (2, 3):
+            first, second = a[..., 1] * b[..., 2], -(a[..., 0] * b[..., 2])
+        else:
+            first, second = -(a[..., 2] * b[..., 1]), a[..., 2] * b[..., 0]
+        result = F["stack"]([first, second, last], axis=-1)
+    return F["moveaxis"](result, -1, core_axes("own", axisc, result)[0])
 
 
 @implements("linalg.cross")
@@ -121,6 +145,8 @@ def _multi_dot(arrays, *, out=None):
     items = tensors(*arrays)
     if len(items) < 2:
         raise ValueError("Expecting at least two arrays.")
+    if len(items) == 2:
+        return _dot(*items)
     product = product_of_all(items)
     return functools.reduce(operator.matmul, items) if product is NotImplemented else product
 
@@ -349,7 +375,14 @@ def _tensorinv(a, ind=2):
 def _tensorsolve(a, b, axes=None):
     a, b = tensors(a, b)
     if axes is not None:
-        order = [i for i in range(a.ndim) if i not in [k % a.ndim for k in axes]] + [k % a.ndim for k in axes]
+        order = list(range(a.ndim))
+        for k in axes:
+            if k not in order:
+                raise ValueError(
+                    f"numpy.linalg.tensorsolve: axes={axes} must be numbers from 0 to {a.ndim - 1}, as in NumPy"
+                )
+            order.remove(k)
+            order.append(k)
         a = a.transpose(order)
     rest = a.shape[-(a.ndim - b.ndim) :]
     n = math.prod(rest)

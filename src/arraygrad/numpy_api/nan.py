@@ -1,17 +1,18 @@
 """NumPy's reductions that leave out NaN, on Tensors, with NumPy's signatures.
 
-May import: numpy_api.functions, core.tensor, numpy. A NaN is replaced before the reduction, so its derivative is zero,
-and no NaN comes out of the derivatives of the other elements. (nanmedian, nanpercentile and nanquantile:
-`numpy_api.statistics`.)
+May import: numpy_api.functions, numpy_api.reductions, core.tensor, ops._axes, numpy. A NaN is replaced before the
+reduction, so its derivative is zero, and no NaN comes out of the derivatives of the other elements. (nanmedian,
+nanpercentile and nanquantile: `numpy_api.statistics`.)
 """
 
 import warnings
 
 import numpy
 
-from arraygrad.core.tensor import backend_of
+from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import OUT, F, beside, host, implements, refuse, tensor_of, tensors
-from arraygrad.numpy_api.reductions import _begun, _empty, _keep, _masked, _root
+from arraygrad.numpy_api.reductions import begun, keep, masked, of_none, root
+from arraygrad.ops._axes import not_enlarged
 
 __all__: list[str] = []
 
@@ -35,15 +36,15 @@ def _filled(a, value):
 @implements("nansum")
 def _nansum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     refuse("nansum", out=(out, OUT))
-    a = _masked("nansum", _split(a)[0], where, 0)
-    return _begun(F["add"], a.sum(axis=axis, dtype=dtype, keepdims=_keep(keepdims)), initial)
+    a = masked("nansum", _split(a)[0], where, 0)
+    return begun("nansum", F["add"], a.sum(axis=axis, dtype=dtype, keepdims=keep(keepdims)), initial)
 
 
 @implements("nanprod")
 def _nanprod(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     refuse("nanprod", out=(out, OUT))
-    a = _masked("nanprod", _filled(a, 1), where, 1)
-    return _begun(F["multiply"], a.prod(axis=axis, dtype=dtype, keepdims=_keep(keepdims)), initial)
+    a = masked("nanprod", _filled(a, 1), where, 1)
+    return begun("nanprod", F["multiply"], a.prod(axis=axis, dtype=dtype, keepdims=keep(keepdims)), initial)
 
 
 @implements("nancumsum")
@@ -63,11 +64,13 @@ def _count(numbers, like, axis, keepdims):
     return ones.sum(axis=axis, keepdims=keepdims)
 
 
-def _chosen(a, where):
+def _chosen(name, a, where):
     """(values with zeros in place of what is left out, mask of what is not)."""
     values, numbers = _split(a)
     if where is not True and where is not _NoValue:
-        numbers = numbers & tensors(where, values)[0]
+        where = tensors(where, values)[0]
+        not_enlarged(f"numpy.{name}", "where=", values.shape, where.shape)
+        numbers = numbers & where
         values = F["where"](numbers, values, F["zeros_like"](values.detach()))
     return values, numbers
 
@@ -82,12 +85,12 @@ def _check_dtype(a, dtype):
 def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
     refuse("nanmean", out=(out, OUT))
     _check_dtype(a, dtype)
-    values, numbers = _chosen(a, where)
+    values, numbers = _chosen("nanmean", a, where)
     values = values if dtype is None else values.astype(dtype)
-    count = _count(numbers, values, axis, _keep(keepdims))
+    count = _count(numbers, values, axis, keep(keepdims))
     if not host(count).all():
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=3)
-    total = values.sum(axis=axis, keepdims=_keep(keepdims))
+    total = values.sum(axis=axis, keepdims=keep(keepdims))
     return F["where"](count == 0, numpy.nan, total / F["where"](count == 0, 1, count))
 
 
@@ -110,24 +113,38 @@ def _nanspread(name):
                 raise ValueError("ddof and correction can't be provided simultaneously.")
             ddof = correction
         _check_dtype(a, dtype)
-        values, numbers = _chosen(a, where)
+        values, numbers = _chosen(name, tensors(a, mean)[0] if isinstance(mean, Tensor) else a, where)
         values = values if dtype is None else values.astype(dtype)
         whole = _count(numbers, values, axis, True)
         if mean is _NoValue:
             mean = values.sum(axis=axis, keepdims=True) / F["where"](whole == 0, 1, whole)
+        else:
+            mean = _fitting_mean(name, tensors(mean, values)[0], values)
         away = F["where"](numbers, values - mean, F["zeros_like"](values.detach()))
         complex_ = backend_of(away).xp.isdtype(away.dtype, "complex floating")
         squares = F["real"](away * away.conj()) if complex_ else away * away
-        left = F["real"](_count(numbers, values, axis, _keep(keepdims)) * 1.0) - ddof
+        left = F["real"](_count(numbers, values, axis, keep(keepdims)) * 1.0) - ddof
         if not (host(left) > 0).all():
             warnings.warn("Degrees of freedom <= 0 for slice.", RuntimeWarning, stacklevel=3)
-        total = squares.sum(axis=axis, keepdims=_keep(keepdims))
+        total = squares.sum(axis=axis, keepdims=keep(keepdims))
         total = total / F["where"](left <= 0, 1.0, left)
-        result = F["where"](left <= 0, numpy.nan, total if name == "nanvar" else _root(total))
+        result = F["where"](left <= 0, numpy.nan, total if name == "nanvar" else root(total))
         is_complex = dtype is not None and numpy.dtype(dtype).kind == "c"
         return result.astype(dtype) if is_complex else result
 
     return spread
+
+
+def _fitting_mean(name, mean, values):
+    """A `mean` of the caller's in the shape and dtype of the array: NumPy writes the deviations into that."""
+    xp = backend_of(values).xp
+    if xp.isdtype(values.dtype, ("integral", "bool")):
+        return mean  # of whole numbers, among which there is no nan, it takes numpy.var
+    not_enlarged(f"numpy.{name}", "mean=", values.shape, mean.shape)
+    if mean.dtype == values.dtype:
+        return mean
+    is_complex = xp.isdtype(values.dtype, "complex floating")
+    return (mean if is_complex else F["real"](mean)).astype(values.dtype)
 
 
 implements("nanvar")(_nanspread("nanvar"))
@@ -145,14 +162,14 @@ def _nanextremum(name, neutral):
         else:
             numbers = F["logical_not"](F["isnan"](a))
             filled = F["where"](numbers, a, neutral)
-        filled = _masked(name, filled, where, initial)
-        begun = _empty(filled, axis, _keep(keepdims), initial)
-        if begun is not None:
-            return begun
-        result = getattr(filled, plain)(axis=axis, keepdims=_keep(keepdims))
+        filled = masked(name, filled, where, initial)
+        alone = of_none(name, filled, axis, keep(keepdims), initial)
+        if alone is not None:
+            return alone
+        result = getattr(filled, plain)(axis=axis, keepdims=keep(keepdims))
         if initial is not _NoValue and initial is not None:
-            return _begun(F[join], result, initial)  # of nan alone: `initial`, as NumPy has it
-        some = numbers.any(axis=axis, keepdims=_keep(keepdims))
+            return begun(name, F[join], result, initial)  # of nan alone: `initial`, as NumPy has it
+        some = numbers.any(axis=axis, keepdims=keep(keepdims))
         if not host(some).all():
             warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
             result = F["where"](some, result, numpy.nan)
@@ -169,7 +186,7 @@ def _nanposition(name):
     def position(a, axis=None, out=None, *, keepdims=_NoValue):
         refuse(name, out=(out, OUT))
         a = tensor_of(a)
-        return beside(getattr(numpy, name)(host(a), axis=axis, keepdims=_keep(keepdims)), a)
+        return beside(getattr(numpy, name)(host(a), axis=axis, keepdims=keep(keepdims)), a)
 
     return position
 

@@ -84,6 +84,8 @@ def _polymul(a1, a2):
 
 def _without_leading_zeros(p):
     p = p.reshape(1) if p.ndim == 0 else p
+    if not p.size and p.ndim == 1:  # the polynomial 0, as poly1d has it
+        return F["concat"]([p, F["zeros_like"](p.sum().detach()).reshape(1)])
     (used,) = host(p).nonzero()
     start = int(used[0]) if len(used) else p.shape[0] - 1
     if start:

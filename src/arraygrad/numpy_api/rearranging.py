@@ -50,7 +50,7 @@ def _index(obj):
 def _resize(a, new_shape):
     a = tensor_of(a)
     if not a.size:
-        return F["zeros_like"](a.detach()).sum() * numpy.zeros(new_shape)
+        return F["broadcast_to"](a.sum().astype(a.dtype), numpy.empty(new_shape, bool).shape).copy()  # zeros
     return _rearranged(numpy.resize, a, new_shape)
 
 
@@ -194,6 +194,8 @@ def _vander(x, N=None, increasing=False):
     for _ in range(n - 1):
         columns.append(columns[-1] * x)
     columns = columns[:n]
+    if not columns:
+        return F["broadcast_to"](x[:, None], (x.shape[0], 1))[:, :0].copy()
     return F["stack"](columns if increasing else columns[::-1], axis=1)
 
 

@@ -108,7 +108,9 @@ def delete(xp, g, a_shape, obj, axis):
 
 def resize(xp, g, a_shape, new_shape):
     n, size = math.prod(a_shape), math.prod(g.shape)
-    whole = size // n if n else 0
+    if not n:
+        return xp.zeros(a_shape, dtype=g.dtype)
+    whole = size // n
     if not whole:
         return _spread(xp, g, numpy.resize(_numbered(a_shape), new_shape), a_shape)
     g = xp.reshape(g, (-1,))
@@ -136,6 +138,8 @@ def insert_values(xp, g, a_shape, values_shape, obj, axis):
         n, axis = (math.prod(a_shape), 0) if axis is None else (a_shape[axis], axis % len(a_shape))
         obj = obj if obj >= 0 else obj + n
         g = g[_at(axis, obj, obj + g.shape[axis] - n)]
+        if len(values_shape) > g.ndim:
+            g = xp.reshape(g, (1,) * (len(values_shape) - g.ndim) + g.shape)
         return xp.moveaxis(g, axis, 0) if axis else g  # summed over the axes along which the values were repeated
     numbers = numpy.insert(numpy.full(a_shape, -1), _still(obj), _numbered(values_shape), axis).reshape(-1)
     (places,) = numpy.nonzero(numbers >= 0)

@@ -26,7 +26,7 @@ def nansum(xp, g, a, axis, keepdims):
 
 def _counted(mask, axis, dtype):
     """How often a mask holds along `axis`, kept; of `dtype`, and one where it never does."""
-    return numpy.maximum(numpy.add.reduce(mask, axis, dtype, None, True), 1)
+    return numpy.maximum(numpy.add.reduce(mask, axis, dtype.type, None, True), 1)
 
 
 def nanmean(xp, g, a, axis, keepdims):
@@ -42,7 +42,7 @@ def _away(xp, a, axis, ddof):
     """(mask of nan; the differences of the others from their mean, zeros for nan; degrees of freedom left, kept)."""
     lost = numpy.isnan(host(a))
     values = xp.where(lost, 0.0, a)
-    count = numpy.add.reduce(~lost, axis, a.dtype, None, True)
+    count = numpy.add.reduce(~lost, axis, a.dtype.type, None, True)
     mean = xp.sum(values, axis=axis, keepdims=True) / numpy.maximum(count, 1)
     return lost, xp.where(lost, 0.0, values - mean), count - ddof
 

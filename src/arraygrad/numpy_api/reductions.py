@@ -1,6 +1,6 @@
 """NumPy's reductions and scans on Tensors, with NumPy's signatures.
 
-May import: numpy_api.functions, core.given, core.tensor, numpy.
+May import: numpy_api.functions, core.given, core.tensor, ops._axes, numpy.
 """
 
 import math
@@ -9,7 +9,7 @@ import operator
 import numpy
 
 from arraygrad.core.given import raw_array
-from arraygrad.core.tensor import backend_of
+from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (
     OUT,
     F,
@@ -22,30 +22,47 @@ from arraygrad.numpy_api.functions import (
     tensors,
     with_bits,
 )
+from arraygrad.ops._axes import not_enlarged
 
-__all__: list[str] = []
+__all__ = ["begun", "keep", "masked", "of_none", "root"]
 
 _NoValue = numpy._NoValue
 
 
-def _keep(keepdims):
+def keep(keepdims):
     """keepdims= as a truth value. TypeError, as NumPy's, for what is no whole number."""
     return keepdims is not _NoValue and bool(operator.index(keepdims))
 
 
-def _masked(name, a, where, neutral):
-    """`a` with the neutral element wherever `where` is false: what is not chosen has no part in the derivative."""
+def masked(name, a, where, neutral):
+    """`a` with the neutral element wherever `where` is false: what is not chosen has no part in the derivative.
+
+    Raises NumPy's errors: a mask must broadcast to the array's shape, and not enlarge it.
+    """
     if where is True or where is _NoValue:
         return tensor_of(a)
     if neutral is _NoValue or neutral is None:
         raise ValueError(f"numpy.{name}: where= needs initial=, as the reduction has no neutral element")
     a, where = tensors(a, where)
+    not_enlarged(f"numpy.{name}", "where=", a.shape, where.shape)
+    neutral = tensors(neutral, a)[0].astype(a.dtype) if hasattr(neutral, "dtype") else neutral
     return F["where"](where, a, F["zeros_like"](a.detach()) + neutral)
 
 
-def _begun(function, result, initial):
-    """The reduction's result together with `initial`."""
-    return result if initial is _NoValue or initial is None else function(result, initial)
+def _check_number(name, initial):
+    if getattr(initial, "ndim", 0) or isinstance(initial, list | tuple):
+        raise ValueError(f"numpy.{name}: initial= must be a number, got {type(initial).__name__} with axes")
+
+
+def begun(name, function, result, initial):
+    """The reduction's result together with `initial`, a number, in the result's dtype."""
+    if initial is _NoValue or initial is None:
+        return result
+    _check_number(name, initial)
+    inexact = backend_of(result).xp.isdtype(result.dtype, ("real floating", "complex floating"))
+    if inexact and getattr(initial, "dtype", result.dtype) != result.dtype:
+        initial = tensors(initial, result)[0].astype(result.dtype)
+    return function(result, initial)
 
 
 def _as_numpys(ufunc, found, arguments):
@@ -57,34 +74,35 @@ def _as_numpys(ufunc, found, arguments):
     if not options or type(raw_array(found)) is not numpy.ndarray:
         return found
     with numpy.errstate(all="ignore"):  # the composition has said it
-        values = numpy.asarray(ufunc.reduce(host(tensor_of(a)), axis, dtype, None, _keep(keepdims), **options))
+        values = numpy.asarray(ufunc.reduce(host(tensor_of(a)), axis, dtype, None, keep(keepdims), **options))
     return with_bits(found, values) if values.dtype == found.dtype else found
 
 
-def _empty(a, axis, keepdims, initial):
+def of_none(name, a, axis, keepdims, initial):
     """What the reduction of no elements is that has no neutral one: `initial`, in the result's place. None: there are
     some, or there is no `initial`."""
     if initial is _NoValue or initial is None or a.size:
         return None
     if all(a.shape[i] for i in (range(a.ndim) if axis is None else axes_of(axis, a.ndim))):
         return None
-    zeros = a.sum(axis=axis, dtype=a.dtype, keepdims=keepdims)
+    _check_number(name, initial)
+    zeros = a.sum(axis=axis, keepdims=keepdims).astype(a.dtype)
     return F["where"](F["ones_like"](zeros.detach()) == 1, tensors(initial, zeros)[0].astype(zeros.dtype), zeros)
 
 
 @implements("sum")
 def _sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     refuse("sum", out=(out, OUT))
-    result = _masked("sum", a, where, 0).sum(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
-    return _as_numpys(numpy.add, _begun(F["add"], result, initial), (a, axis, dtype, keepdims, initial, where))
+    result = masked("sum", a, where, 0).sum(axis=axis, dtype=dtype, keepdims=keep(keepdims))
+    return _as_numpys(numpy.add, begun("sum", F["add"], result, initial), (a, axis, dtype, keepdims, initial, where))
 
 
 @implements("prod")
 def _prod(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     refuse("prod", out=(out, OUT))
-    result = _masked("prod", a, where, 1).prod(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
+    result = masked("prod", a, where, 1).prod(axis=axis, dtype=dtype, keepdims=keep(keepdims))
     return _as_numpys(
-        numpy.multiply, _begun(F["multiply"], result, initial), (a, axis, dtype, keepdims, initial, where)
+        numpy.multiply, begun("prod", F["multiply"], result, initial), (a, axis, dtype, keepdims, initial, where)
     )
 
 
@@ -101,61 +119,72 @@ def _chosen(where):
 def _mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
     refuse("mean", out=(out, OUT))
     if _is_whole(dtype):
-        return beside(numpy.mean(host(a), axis, dtype, None, _keep(keepdims), where=_chosen(where)), tensor_of(a))
+        return beside(numpy.mean(host(a), axis, dtype, None, keep(keepdims), where=_chosen(where)), tensor_of(a))
     if where is True or where is _NoValue:
         a = tensor_of(a)
         integral = dtype is None and backend_of(a).xp.isdtype(a.dtype, ("integral", "bool"))
-        return (a.astype(numpy.float64) if integral else a).mean(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
-    total = _masked("mean", a, where, 0).sum(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
-    return total / _counted(a, where, axis, _keep(keepdims)).astype(total.dtype)
+        return (a.astype(numpy.float64) if integral else a).mean(axis=axis, dtype=dtype, keepdims=keep(keepdims))
+    total = masked("mean", a, where, 0).sum(axis=axis, dtype=dtype, keepdims=keep(keepdims))
+    return total / _counted(a, where, axis, keep(keepdims)).astype(total.dtype)
 
 
 @implements("max", "amax")
 def _max(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     refuse("max", out=(out, OUT))
-    a = _masked("max", a, where, initial)
-    begun = _empty(a, axis, _keep(keepdims), initial)
-    return _begun(F["maximum"], a.max(axis=axis, keepdims=_keep(keepdims)), initial) if begun is None else begun
+    a = masked("max", a, where, initial)
+    alone = of_none("max", a, axis, keep(keepdims), initial)
+    return begun("max", F["maximum"], a.max(axis=axis, keepdims=keep(keepdims)), initial) if alone is None else alone
 
 
 @implements("min", "amin")
 def _min(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     refuse("min", out=(out, OUT))
-    a = _masked("min", a, where, initial)
-    begun = _empty(a, axis, _keep(keepdims), initial)
-    return _begun(F["minimum"], a.min(axis=axis, keepdims=_keep(keepdims)), initial) if begun is None else begun
+    a = masked("min", a, where, initial)
+    alone = of_none("min", a, axis, keep(keepdims), initial)
+    return begun("min", F["minimum"], a.min(axis=axis, keepdims=keep(keepdims)), initial) if alone is None else alone
 
 
 @implements("ptp")
 def _ptp(a, axis=None, out=None, keepdims=_NoValue):
     refuse("ptp", out=(out, OUT))
     a = tensor_of(a)
-    return a.max(axis=axis, keepdims=_keep(keepdims)) - a.min(axis=axis, keepdims=_keep(keepdims))
+    return a.max(axis=axis, keepdims=keep(keepdims)) - a.min(axis=axis, keepdims=keep(keepdims))
 
 
 def _counted(a, where, axis, keepdims):
     """How many elements along `axis` a mask chooses, in the dtype of `a`."""
     a, where = tensors(a, where)
+    not_enlarged("numpy", "where=", a.shape, where.shape)
     ones = F["where"](where, F["ones_like"](a.detach()), 0.0)
     return ones.sum(axis=axis, keepdims=keepdims)
 
 
-def _var(a, axis, dtype, ddof, keepdims, where, mean):
-    a = tensor_of(a) if mean is _NoValue else tensors(a, mean)[0]
+def _var(name, a, axis, dtype, ddof, keepdims, where, mean):
+    """As NumPy's: `axis` is counted by the array where elements are counted, and by the deviations where these are
+    summed, which a `mean` may give more axes ("raw")."""
+    a, mean = (tensor_of(a), mean) if mean is _NoValue else tensors(a, mean)
     a = a if dtype is None else a.astype(dtype)
     if where is True or where is _NoValue:
-        n = a.size // max((a.sum(axis=axis)).size, 1)
-        total = a.sum(axis=axis, keepdims=True)
+        n = math.prod([a.shape[i] for i in (range(a.ndim) if axis is None else axes_of(axis, a.ndim))])
+        total = a.sum(axis=axis, keepdims=True) if mean is _NoValue else None
     else:
+        chosen = masked(name, a, where, 0)
         n = _counted(a, where, axis, keepdims)
-        total = _masked("var", a, where, 0).sum(axis=axis, keepdims=True)
+        total = chosen.sum(axis=axis, keepdims=True) if mean is _NoValue else None
     if mean is _NoValue:
         mean = total / (n if isinstance(n, int) else _counted(a, where, axis, True))
-    away = a - mean
-    squares = F["real"](away * away.conj()) if _is_complex(a) else away * away
-    squares = _masked("var", squares, where, 0).sum(axis=axis, keepdims=keepdims)
+    squares = _squares(a - mean, _is_complex(a))
+    squares = masked(name, squares, where, 0).sum(axis=axis, keepdims=keepdims)
     left = n - ddof
-    return squares / (left if isinstance(left, int | float) else F["maximum"](left, 0.0))
+    if isinstance(n, int) and not isinstance(ddof, Tensor):
+        left = max(left, 0)
+        return squares / left if left else squares / beside(numpy.zeros((), host(F["real"](squares)).dtype), squares)
+    return squares / F["maximum"](left, 0.0)
+
+
+def _squares(away, conjugated):
+    """Squares of deviations: of complex arrays their squared size, of real arrays and a complex mean no conjugate."""
+    return F["real"](away * away.conj()) if conjugated else away * away
 
 
 def _is_complex(a):
@@ -182,17 +211,17 @@ def _spread(name):
             ddof = correction
         if _is_whole(dtype):
             given = {} if mean is _NoValue else {"mean": host(mean)}
-            given = {"ddof": ddof, "keepdims": _keep(keepdims), "where": _chosen(where), **given}
+            given = {"ddof": ddof, "keepdims": keep(keepdims), "where": _chosen(where), **given}
             return beside(getattr(numpy, name)(host(a), axis, dtype, **given), tensor_of(a))
         if (where is True or where is _NoValue) and mean is _NoValue:
-            return getattr(tensor_of(a), name)(axis=axis, dtype=dtype, ddof=ddof, keepdims=_keep(keepdims))
-        squares = _var(a, axis, dtype, ddof, _keep(keepdims), where, mean)
-        return squares if name == "var" else _root(squares)
+            return getattr(tensor_of(a), name)(axis=axis, dtype=dtype, ddof=ddof, keepdims=keep(keepdims))
+        squares = _var(name, a, axis, dtype, ddof, keep(keepdims), where, mean)
+        return squares if name == "var" else root(squares)
 
     return spread
 
 
-def _root(squares):
+def root(squares):
     """The square root, with a zero derivative where it is zero, as that of `std`."""
     flat = squares == 0
     return F["where"](flat, 0.0, F["sqrt"](F["where"](flat, 1.0, squares)))
@@ -207,14 +236,16 @@ def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
     a = tensor_of(a) if weights is None else tensors(a, weights)[0]
     axis = None if axis is None else axes_of(axis, a.ndim)
     if weights is None:
-        mean = a.mean(axis=axis, keepdims=_keep(keepdims))
+        mean = a.mean(axis=axis, keepdims=keep(keepdims))
         total = mean * 0 + a.size / mean.size  # no mean at all is NumPy's ZeroDivisionError
     else:
         weights = _along(tensors(weights, a)[0], a.shape, axis)
-        total = (weights + a * 0).sum(axis=axis, keepdims=_keep(keepdims))
+        products = a * weights
+        total = weights.astype(products.dtype).sum(axis=axis, keepdims=keep(keepdims))
         if not host(total).all():
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-        mean = (a * weights).sum(axis=axis, keepdims=_keep(keepdims)) / total
+        mean = products.sum(axis=axis, keepdims=keep(keepdims)) / total
+        total = F["broadcast_to"](total, mean.shape) if returned and total.shape != mean.shape else total
     return (mean, total) if returned else mean
 
 
@@ -235,8 +266,9 @@ def _any(a, axis=None, out=None, keepdims=_NoValue, *, where=_NoValue):
     refuse("any", out=(out, OUT))
     if where is not True and where is not _NoValue:
         a, where = tensors(a, where)
+        not_enlarged("numpy.any", "where=", a.shape, where.shape)
         a = F["where"](where, a != 0, False)
-    return tensor_of(a).any(axis=axis, keepdims=_keep(keepdims))
+    return tensor_of(a).any(axis=axis, keepdims=keep(keepdims))
 
 
 @implements("all")
@@ -244,20 +276,21 @@ def _all(a, axis=None, out=None, keepdims=_NoValue, *, where=_NoValue):
     refuse("all", out=(out, OUT))
     if where is not True and where is not _NoValue:
         a, where = tensors(a, where)
+        not_enlarged("numpy.all", "where=", a.shape, where.shape)
         a = F["where"](where, a != 0, True)
-    return tensor_of(a).all(axis=axis, keepdims=_keep(keepdims))
+    return tensor_of(a).all(axis=axis, keepdims=keep(keepdims))
 
 
 @implements("argmax")
 def _argmax(a, axis=None, out=None, *, keepdims=_NoValue):
     refuse("argmax", out=(out, OUT))
-    return tensor_of(a).argmax(axis=axis, keepdims=_keep(keepdims))
+    return tensor_of(a).argmax(axis=axis, keepdims=keep(keepdims))
 
 
 @implements("argmin")
 def _argmin(a, axis=None, out=None, *, keepdims=_NoValue):
     refuse("argmin", out=(out, OUT))
-    return tensor_of(a).argmin(axis=axis, keepdims=_keep(keepdims))
+    return tensor_of(a).argmin(axis=axis, keepdims=keep(keepdims))
 
 
 @implements("count_nonzero")

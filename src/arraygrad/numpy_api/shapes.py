@@ -150,18 +150,18 @@ def _atleast_3d(*arys):
 
 
 def _pieces(name, arrays, dtype, casting):
-    """The arrays to join as Tensors, cast to `dtype` if given."""
-    refuse(name, casting=(None if casting == "same_kind" else casting, "cast with t.astype(dtype)"))
+    """The arrays to join as Tensors, cast to `dtype` if given. TypeError where `casting` does not allow the cast."""
     pieces = F["unstack"](arrays) if isinstance(arrays, Tensor) else tensors(*arrays)
-    if dtype is None:
+    if dtype is None and casting in ("same_kind", "unsafe"):
         return pieces
+    common = dtype if dtype is not None else F["result_type"](*pieces)
     for t in pieces:
-        if not numpy.can_cast(host(t).dtype, dtype, "same_kind"):
+        if not numpy.can_cast(host(t).dtype, common, casting):
             raise TypeError(
-                f"numpy.{name}: Cannot cast array data from {t.dtype} to {numpy.dtype(dtype)} according to the rule "
-                "'same_kind': cast with t.astype(dtype)"
+                f"numpy.{name}: Cannot cast array data from {t.dtype} to {numpy.dtype(common)} according to the rule "
+                f"{casting!r}: cast with t.astype(dtype)"
             )
-    return [t.astype(dtype) for t in pieces]
+    return pieces if dtype is None else [t.astype(dtype) for t in pieces]
 
 
 @implements("concatenate", "concat")
@@ -305,10 +305,9 @@ def _diag(v, k=0):
     xp = backend_among((v,)).xp
     # A column of v chosen by a mask, not multiplied: inf and nan stay on the diagonal.
     column = v.reshape((-1, 1))
-    if k > 0:
-        column = F["concat"]([column, F["zeros_like"](column)[:1].repeat(k, axis=0)], axis=0)
-    elif k < 0:
-        column = F["concat"]([F["zeros_like"](column)[:1].repeat(-k, axis=0), column], axis=0)
+    if k:
+        rest = F["broadcast_to"](column.detach()[:0].sum(), (abs(k), 1))  # zeros
+        column = F["concat"]([column, rest] if k > 0 else [rest, column], axis=0)
     mask = to_tensor(xp.astype(xp.eye(n, k=k), xp.bool))
     return F["where"](mask, column, 0.0)
 

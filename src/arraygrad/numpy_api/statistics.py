@@ -27,6 +27,7 @@ from arraygrad.numpy_api.functions import (
     in_layout,
     pick,
     refuse,
+    tensor_among,
     tensor_of,
     tensors,
     with_bits,
@@ -36,22 +37,21 @@ from arraygrad.ops import OPS
 __all__: list[str] = []
 
 
-def _no_gradient(name, argument, value):
-    """Refuse a gradient with respect to an argument that chooses positions."""
-    if isinstance(value, Tensor) and value.requires_grad:
-        raise TypeError(
-            f"numpy.{name}: {argument} requires grad, but positions have no recorded derivative: give {argument}"
-            ".detach() if its gradient is not wanted"
-        )
-    return host(value) if isinstance(value, Tensor) else value
+def _split(value):
+    """(values as NumPy takes them, the Tensor that they are of): the latter None where nothing requires grad."""
+    if not isinstance(value, Tensor | list | tuple) or backend_among((value,)) is None:
+        return value, None
+    t = tensor_of(value)
+    return host(t), t if t.requires_grad else None
 
 
-def _ranked(name, a, axis, keepdims, rank, dtype=None, missing=None):
+def _ranked(name, a, axis, keepdims, rank, dtype=None, missing=None, moved=None):
     """The statistic that `rank(ranks, axis)` chooses along `axis`: the value at that (fractional) rank.
 
     `rank` gets an array of floats, the rank of each element among those reduced with it and NaN for NaN, and the axis
     (the last); what it returns may have axes in front. `dtype` is that of the result, None: that of `a`. `missing` says
-    where NumPy's result is nan.
+    where NumPy's result is nan. `moved(value, counts, result)` is what is added for the derivatives by the arguments
+    that choose the rank, zeros: `value` gives the elements of a rank, `counts` says how many have one.
     """
     a = tensor_of(a)
     if backend_of(a).xp.isdtype(a.dtype, "complex floating"):
@@ -103,6 +103,9 @@ def _ranked(name, a, axis, keepdims, rank, dtype=None, missing=None):
         made_by = rows.max(axis=-1) if rows.shape[-1] else rows.sum(axis=-1)  # elements that are nan share
         nan = F["where"](beside(numpy.isnan(values).any(-1), rows), made_by, numpy.nan)
         lower = F["where"](beside(lost, rows), nan, lower)
+    if moved is not None:
+        counts = (~numpy.isnan(values)).sum(-1) if name.startswith("nan") else numpy.array(values.shape[-1])
+        lower = lower + moved(value, numpy.broadcast_to(counts, values.shape[:-1]), lower).astype(lower.dtype)
     if keepdims is True:
         front = lower.shape[: lower.ndim - len(kept)]
         lower = lower.reshape((*front, *[1 if i in axes else n for i, n in enumerate(shape)]))
@@ -125,14 +128,13 @@ def _quantiles(name, percent):
         interpolation=None,
     ):
         refuse(name, out=(out, OUT), interpolation=(interpolation, "it is method= now"))
-        q = _no_gradient(name, "q", q)
-        weights = _no_gradient(name, "weights", weights)
-        a = tensor_of(a)
+        (q, moving), (weights, weighing) = _split(q), _split(weights)
+        a = tensors(a, *[t for t in (moving, weighing) if t is not None])[0]
         options = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
         values = numpy.asarray(getattr(numpy, name)(host(a), q, **options))  # or NumPy's error
         dtype = None
-        if not a.size and numpy.size(values):  # nan, of nothing
-            return beside(values, a) + F["zeros_like"](a).sum(axis=axis, keepdims=keepdims is True).astype(values.dtype)
+        if not a.size:  # nan, of nothing
+            return beside(values, a) + a.sum().astype(values.dtype)
         if weights is None:
             plain = host(a).dtype
             # The dtype of a result with q's precision; NumPy's errors for values of q and for methods.
@@ -140,6 +142,15 @@ def _quantiles(name, percent):
             dtype = found if found != plain and plain.kind == "f" else None
         q = numpy.asarray(q)
         q = q / 100 if percent else q
+
+        def moved(value, counts, result):
+            total = beside(numpy.zeros(result.shape), a)
+            if moving is not None:
+                total = total + _moved_by_q(name, moving / 100 if percent else moving, q, method, value, counts, result)
+            if weighing is not None:
+                total = total + 0.0 * (weighing - weighing.detach()).sum()  # steps: constant between them
+            return total
+
         options = {}
         if weights is not None:
             axes = tuple(range(a.ndim)) if axis is None else axes_of(axis, a.ndim)
@@ -151,7 +162,8 @@ def _quantiles(name, percent):
                 weights = weights.transpose(numpy.argsort(axes)).reshape(kept)
             weights = numpy.broadcast_to(weights, a.shape)
             others = [i for i in range(a.ndim) if i not in axes]
-            weights = weights.transpose((*others, *axes)).reshape((*[a.shape[i] for i in others], -1))
+            count = math.prod([a.shape[i] for i in axes])
+            weights = weights.transpose((*others, *axes)).reshape((*[a.shape[i] for i in others], count))
             options["weights"] = weights
         theirs = numpy.nanquantile if ignoring else numpy.quantile
         found = _ranked(
@@ -162,6 +174,7 @@ def _quantiles(name, percent):
             lambda ranks, at: theirs(ranks, q, axis=at, method=method, **options),
             dtype,
             numpy.isnan(values),
+            None if moving is None and weighing is None else moved,
         )
         if ignoring and q.ndim > 1 and axis is not None and 1 < len(axes_of(axis, a.ndim)) < a.ndim:
             raise TypeError(
@@ -171,6 +184,49 @@ def _quantiles(name, percent):
         return in_layout(with_bits(found, values), values)
 
     return quantile
+
+
+# (alpha, beta) of the methods whose quantiles are continuous in q: rank n q + alpha + q (1 - alpha - beta) - 1 of n
+# elements, counted from 0 (Hyndman and Fan 1996). The others are steps, constant in q between them.
+_CONTINUOUS = {
+    "linear": (1.0, 1.0),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+
+
+def _moved_by_q(name, moving, q, method, value, counts, result):
+    """(moving - its values) times the slope of a quantile by q: zeros with that derivative.
+
+    Between two elements the slope is their difference times that of the rank. At an element it is the mean of both
+    sides, at the ends of [0, 1] that of the inner side; a rank that is cut off at the first or last element has none.
+    """
+    zeros = (moving - moving.detach()).reshape(q.shape + (1,) * counts.ndim)
+    if method not in _CONTINUOUS:
+        return zeros * 0.0
+    alpha, beta = _CONTINUOUS[method]
+    q, last = q.reshape(zeros.shape), numpy.maximum(counts - 1, 0)
+    rate = counts + (1.0 - alpha - beta)
+    at = last * q if alpha == beta == 1.0 else counts * q + (alpha + q * (1.0 - alpha - beta)) - 1.0
+
+    def difference(left):
+        left = left.astype(numpy.int64)
+        return value(numpy.clip(left + 1, 0, last)) - value(numpy.clip(left, 0, last))
+
+    below, above = difference(numpy.ceil(at) - 1.0), difference(numpy.floor(at))
+    share = numpy.where(q <= 0.0, 0.0, numpy.where(q >= 1.0, 1.0, 0.5)) + 0.0 * at
+    plain = host(below).dtype
+    slope = below * beside(share.astype(plain), below) + above * beside((1.0 - share).astype(plain), above)
+    slope = slope * beside(rate.astype(plain), slope)
+    if (~numpy.isfinite(host(slope)) & ~numpy.isnan(host(result))).any():
+        raise TypeError(
+            f"numpy.{name}: the derivative by q is infinite beside an infinite element: give q.detach() if it is not "
+            "wanted, or finite numbers"
+        )
+    return zeros * slope
 
 
 for _name in ("quantile", "nanquantile"):
@@ -234,34 +290,63 @@ def _bincount(x, /, weights=None, minlength=0):
     return with_bits(_sums(weights, numbers.astype(numpy.int64), len(counts)), counts)
 
 
+def _plain_range(range):
+    return None if range is None else tuple([host(end)[()] for end in range])
+
+
+def _moving_edges(edges, a, range, like):
+    """The edges of bins of one width as a Tensor that depends on their ends: those of `range`, or the extrema of `a`.
+
+    The outer edges are the ends, and the others lie between them; where both ends are one number NumPy moves them apart
+    by a constant.
+    """
+    if range is not None:
+        low, high = tensors(*range, like)[:2]
+    elif isinstance(a, Tensor) and a.requires_grad and a.size:
+        low, high = a.min(), a.max()
+    else:
+        return beside(edges, like)
+    if not (low.requires_grad or high.requires_grad):
+        return beside(edges, like)
+    parts = numpy.linspace(0.0, 1.0, len(edges)).astype(edges.dtype)
+    moving = [(end - end.detach()).astype(edges.dtype) for end in (low, high)]
+    return beside(edges, like) + moving[0] * beside(1 - parts, like) + moving[1] * beside(parts, like)
+
+
+def _bins(bins):
+    """(bins as NumPy takes them, the Tensor of edges that they are): the latter None for numbers and plain arrays."""
+    if not isinstance(bins, Tensor | list | tuple) or backend_among((bins,)) is None:
+        return bins, None
+    given = tensor_of(bins)
+    return host(given) if given.ndim else host(given).item(), given if given.ndim else None
+
+
+def _edges(a, bins, range, weights, like):
+    plain, given = _bins(bins)
+    edges = numpy.histogram_bin_edges(host(a), plain, _plain_range(range), None if weights is None else host(weights))
+    if given is not None:
+        return given
+    if isinstance(plain, str) or not numpy.ndim(plain):
+        return _moving_edges(edges, _as_tensor(a), range, like)
+    return beside(edges, like)
+
+
+def _as_tensor(a):
+    """`a`, or a list that holds Tensors, as a Tensor; plain arrays as they are."""
+    return a if isinstance(a, Tensor) or backend_among((a,)) is None else tensor_of(a)
+
+
 @implements("histogram_bin_edges")
 def _histogram_bin_edges(a, bins=10, range=None, weights=None):
-    values = host(a)
-    edges = numpy.histogram_bin_edges(values, bins, range, None if weights is None else host(weights))
-    if isinstance(bins, Tensor):
-        return bins
-    like = a if isinstance(a, Tensor) else tensors(a, weights)[0]
-    if isinstance(a, Tensor) and a.requires_grad and range is None and numpy.ndim(bins) == 0 and a.size:
-        # The outer edges are elements of a, and the others lie between them.
-        parts = numpy.linspace(0.0, 1.0, len(edges))
-        low, high = a.min(), a.max()
-        if low != high:
-            moving = low * beside(1 - parts, a) + high * beside(parts, a)
-            return moving + (beside(edges, a) - moving.detach())
-    return beside(edges, like)
+    return _edges(a, bins, range, weights, tensor_among((a, bins, range, weights)))
 
 
 @implements("histogram")
 def _histogram(a, bins=10, range=None, density=None, weights=None):
-    like = next(x for x in (a, bins, weights, range) if isinstance(x, Tensor))
-    if isinstance(a, Tensor):
-        values = host(a).ravel()
-        edges = bins if isinstance(bins, Tensor) and bins.ndim else _histogram_bin_edges(a, bins, range, weights)
-    else:
-        values = numpy.asarray(a).ravel()
-        made = numpy.histogram_bin_edges(values, host(bins), range, None if weights is None else host(weights))
-        edges = bins if isinstance(bins, Tensor) else beside(made, like)
-    found = host(edges)
+    like = tensor_among((a, bins, weights, range))
+    weights = weights if weights is None else _as_tensor(weights)
+    edges = _edges(a, bins, range, weights, like)
+    values, found = host(a).ravel(), host(edges)
     if isinstance(weights, Tensor):
         where = numpy.searchsorted(found, values, side="right") - 1
         where[values == found[-1]] = len(found) - 2
@@ -276,21 +361,34 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
 
 @implements("histogramdd")
 def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
-    if isinstance(bins, list | tuple):
-        bins = [_no_gradient("histogramdd", "bins", edges) for edges in bins]
-    points = host(sample) if isinstance(sample, Tensor) else numpy.stack([host(s) for s in sample], axis=-1)
+    like = tensor_among((sample, bins, weights, range))
+    weights = weights if weights is None else _as_tensor(weights)
+    if isinstance(sample, list | tuple):
+        columns = [_as_tensor(column) for column in sample]
+        points = numpy.stack([host(column) for column in columns], axis=-1)
+    else:
+        points = host(sample)
+        columns = [sample] if points.ndim == 1 else [sample[:, i] for i in numpy.arange(points.shape[1]).tolist()]
     if points.ndim == 1:
         points = points[:, None]
-    like = next(
-        x for x in (sample, weights, *(sample if isinstance(sample, list | tuple) else ())) if isinstance(x, Tensor)
+    given = [_bins(b) for b in bins] if isinstance(bins, list | tuple) else [_bins(bins)]
+    plain_bins = [plain for plain, _ in given] if isinstance(bins, list | tuple) else given[0][0]
+    if not isinstance(bins, list | tuple):
+        given = [(plain_bins, None)] * len(columns)
+    ranges = [None] * len(columns) if range is None else list(range)
+    plain_ranges = None if range is None else [_plain_range(ends) for ends in ranges]
+    plain, plain_edges = numpy.histogramdd(
+        points, plain_bins, plain_ranges, weights=None if weights is None else host(weights)
     )
-    _edges_apart("histogramdd", bins, range, sample)
-    plain, edges = numpy.histogramdd(points, bins, range, weights=None if weights is None else host(weights))
+    edges = [
+        own if own is not None else beside(e, like) if numpy.ndim(b) else _moving_edges(e, column, ends, like)
+        for (b, own), e, column, ends in zip(given, plain_edges, columns, ranges, strict=True)
+    ]
     counts = beside(plain, like)
     if isinstance(weights, Tensor):
         numbers = numpy.zeros(len(points), dtype=numpy.int64)
         inside = numpy.ones(len(points), dtype=bool)
-        for column, edge in zip(points.T, edges, strict=True):
+        for column, edge in zip(points.T, plain_edges, strict=True):
             where = numpy.searchsorted(edge, column, side="right") - 1
             where[column == edge[-1]] = len(edge) - 2
             inside &= (column >= edge[0]) & (column <= edge[-1])
@@ -298,31 +396,20 @@ def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
         flat = _sums(pick(weights, inside.nonzero()[0]), numbers[inside], plain.size)
         counts = flat.reshape(plain.shape)
     if density:
-        volume = numpy.ones(())
+        volume = beside(numpy.ones(()), like)
         for i, edge in enumerate(edges):
-            volume = volume * numpy.diff(edge).reshape((-1,) + (1,) * (len(edges) - 1 - i))
-        counts = counts / beside(volume, like) / counts.sum()
-    return counts, [beside(edge, like) for edge in edges]
+            volume = volume * F["diff"](edge).reshape((-1,) + (1,) * (len(edges) - 1 - i))
+        counts = counts / volume / counts.sum()
+    return counts, edges
 
 
 @implements("histogram2d")
 def _histogram2d(x, y, bins=10, range=None, density=None, weights=None):
-    if not isinstance(bins, int) and len(bins) not in (1, 2):
-        bins = [_no_gradient("histogram2d", "bins", tensor_of(bins))] * 2
+    if not isinstance(bins, int | numpy.integer) and len(bins) not in (1, 2):  # the edges of both
+        own = _bins(bins)[1]
+        bins = [numpy.asarray(bins) if own is None else own] * 2
     counts, (first, second) = _histogramdd([x, y], bins, range, density, weights)
     return counts, first, second
-
-
-def _edges_apart(name, bins, range, sample):
-    """Refuse edges that would move with a sample that requires grad."""
-    sample = sample if isinstance(sample, list | tuple) else [sample]
-    moving = any(isinstance(s, Tensor) and s.requires_grad for s in sample)
-    numbers = isinstance(bins, int) or (isinstance(bins, list | tuple) and any(isinstance(b, int) for b in bins))
-    if moving and numbers and range is None:
-        raise TypeError(
-            f"numpy.{name}: the edges would depend on a sample that requires grad, which is not recorded: give range=, "
-            "or the edges as bins="
-        )
 
 
 @implements("digitize")

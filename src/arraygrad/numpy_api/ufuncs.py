@@ -1,6 +1,6 @@
 """NumPy's ufuncs that are several table operations, and what all ufuncs share: where=, dtype= and the methods.
 
-May import: numpy_api.functions, backends.numpy.gaps, ops, core.tensor, numpy.
+May import: numpy_api.functions, numpy_api.reductions, backends.numpy.gaps, ops, core.tensor, numpy.
 
 `where=` keeps the elements that are not chosen out of the derivative as well: they are replaced by one before the
 ufunc sees them, so `numpy.log(x, out=zeros, where=x > 0)` has a finite gradient. `reduce`, `accumulate` and `reduceat`
@@ -10,6 +10,7 @@ operation on NumPy's arrays. `at` is exact where indices repeat.
 """
 
 import math
+import re
 
 import numpy
 
@@ -18,10 +19,22 @@ from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import add_at
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for
-from arraygrad.numpy_api.functions import F, axes_of, beside, host, not_written, operands, tensor_of, tensors, with_bits
+from arraygrad.numpy_api.functions import (
+    F,
+    axes_of,
+    beside,
+    core_axes,
+    host,
+    not_written,
+    operands,
+    tensor_of,
+    tensors,
+    with_bits,
+)
+from arraygrad.numpy_api.reductions import begun, masked
 from arraygrad.ops import OPS
 
-__all__ = ["METHODS", "UFUNCS", "call"]
+__all__ = ["METHODS", "UFUNCS", "call", "over_axes"]
 
 # ufunc -> (function over an axis) for its methods reduce and accumulate
 _REDUCE = {
@@ -51,6 +64,7 @@ def _floating(*operands):
 
 def _heaviside(x1, x2):
     x1, x2 = operands(x1, x2)
+    numpy.heaviside(*[numpy.empty(0, host(x).dtype) for x in (x1, x2)])  # NumPy's error for complex numbers
     if not _floating(x1):
         x1 = x1.astype(F["result_type"](x1, x2) if _floating(x2) else backend_of(x1).xp.float64)
     return F["where"](x1 == 0, x2, (F["sign"](x1) + 1) / 2)
@@ -160,6 +174,51 @@ def _chosen(mask, result, out):
     return F["where"](mask, result, F["zeros_like"](result.detach()))
 
 
+# -- generalised ufuncs ------------------------------------------------------------------------------------------------
+
+
+def over_axes(ufunc, function, axes=None, axis=None, keepdims=None):
+    """`function`, that of a generalised ufunc, of arrays whose core axes stand where `axes` or `axis` say.
+
+    NumPy's errors for axes that are none, of the call on arrays of the same numbers of dimensions.
+    """
+
+    def moved(*inputs):
+        inputs = tensors(*inputs)
+        options = {"axes": axes, "axis": axis, "keepdims": keepdims}
+        probes = [numpy.empty([min(n, 1) for n in x.shape]) for x in inputs]
+        ufunc(*probes, **{key: value for key, value in options.items() if value is not None})
+        *taken, made = _core_counts(ufunc.signature, [x.ndim for x in inputs])
+        made = taken[0] if keepdims else made  # the axes of the inputs stay, of length one
+        places = [(axis,) * n for n in (*taken, made)] if axis is not None else list(axes or ())
+        if not places:
+            places = [tuple(range(-n, 0)) for n in taken]
+        places = [tuple(p) if isinstance(p, tuple | list) else (p,) for p in places]
+        places += [tuple(range(-made, 0))] * (len(inputs) + 1 - len(places))
+        ends = [tuple(range(-len(p), 0)) for p in places]
+        parts = zip(inputs, places, ends, strict=False)
+        result = function(*[F["moveaxis"](x, _own(x, place), end) for x, place, end in parts])
+        if keepdims:
+            result = result[(..., *[None] * made)]
+        return F["moveaxis"](result, ends[-1], _own(result, places[-1]))
+
+    return moved
+
+
+def _own(x, axes):
+    """Core axes of an operand, from its end."""
+    return tuple([core_axes("own", axis, x)[0] for axis in axes])
+
+
+def _core_counts(signature, ndims):
+    """How many core axes each operand of a signature, "(n?,k),(k,m?)->(n?,m?)", has, and the result."""
+    *taken, made = [re.findall(r"[\w?]+", part) for part in re.findall(r"\(([^)]*)\)", signature)]
+    left_out = {
+        name for names, ndim in zip(taken, ndims, strict=True) if ndim < len(names) for name in names if name[-1] == "?"
+    }
+    return [len([name for name in names if name not in left_out]) for names in (*taken, made)]
+
+
 # -- methods -----------------------------------------------------------------------------------------------------------
 
 
@@ -178,17 +237,18 @@ def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoV
             raise ValueError(
                 f"numpy.{ufunc.__name__}.reduce: where= needs initial=, as {ufunc.__name__} has no neutral element"
             )
-        x = F["where"](where, x, _fitting(neutral, x))
+        x = masked(f"{ufunc.__name__}.reduce", x, where, _fitting(neutral, x))
     if not x.size and ufunc.__name__ not in ("add", "multiply"):
         axes = range(x.ndim) if axis is None else axes_of(axis, x.ndim)
         if not all(x.shape[i] for i in axes):
             return _of_nothing(ufunc, x, axis, dtype, keepdims, initial)
     begins = initial is not _NoValue and initial is not None
-    if begins and ufunc.__name__ in _IN_ORDER:
+    if begins and ufunc.__name__ in _IN_ORDER and axis != ():
+        keepdims = keepdims and x.ndim > 0
         x, begins = _behind(ufunc.__name__, initial, x, axis), False
     result = _reduced(ufunc.__name__, function, x, axis, dtype, keepdims)
     if begins:
-        result = function(initial, result)
+        result = begun(f"{ufunc.__name__}.reduce", lambda last, first: function(first, last), result, initial)
     if ufunc.__name__ in ("add", "multiply") and (begins or chosen is not True):
         options = ({} if chosen is True else {"where": host(chosen)}) | ({"initial": host(initial)} if begins else {})
         with numpy.errstate(all="ignore"):  # the composition has said it

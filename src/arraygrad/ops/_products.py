@@ -1,10 +1,12 @@
 """Rules of the products of linear algebra. They are bilinear, and written without conjugation.
 
-May import: ops._helpers. Everything uses only the standard. Sums over broadcast batch axes are left to the engine.
+May import: ops._helpers, ops._axes. Everything uses only the standard. Sums over broadcast batch axes are left to the
+engine.
 """
 
 import operator
 
+from arraygrad.ops._axes import from_end
 from arraygrad.ops._helpers import check_axes, normalize_axes
 
 
@@ -49,6 +51,31 @@ def cross(xp, x1, x2, axis):
     """The library's cross product. IndexError for an axis that one of the arrays does not have."""
     check_axes("cross", axis, min(x1.ndim, x2.ndim))
     return xp.linalg.cross(x1, x2, axis=axis)
+
+
+def cross_rule(xp, g, other, ndim, axis, other_first):
+    """The gradient of an operand of a cross product, of `ndim` dimensions: a cross product of `g` and the other."""
+    own, at, of_g = from_end(axis, ndim), from_end(axis, other.ndim), from_end(axis, g.ndim)
+    if own == at == of_g:
+        return xp.linalg.cross(other, g, axis=own) if other_first else xp.linalg.cross(g, other, axis=own)
+    g, other = _last(xp, g, of_g), _last(xp, other, at)
+    return _to(xp, xp.linalg.cross(other, g) if other_first else xp.linalg.cross(g, other), own)
+
+
+def vecdot_rule(xp, g, other, ndim, axis):
+    """The gradient of an operand of a vecdot, of `ndim` dimensions: the other one for each element of `g`."""
+    own, at = from_end(axis, ndim), from_end(axis, other.ndim)
+    return _to(xp, xp.expand_dims(g, axis=-1) * _last(xp, other, at), own)
+
+
+def _last(xp, x, axis):
+    """`x` with its core axis at the end, where broadcasting with arrays of other numbers of dimensions leaves it."""
+    return x if axis == -1 else xp.moveaxis(x, axis, -1)
+
+
+def _to(xp, x, axis):
+    """`x` with its last axis at `axis`, counted from the end."""
+    return x if axis == -1 else xp.moveaxis(x, -1, axis)
 
 
 def _split_axes(axes, ndim1, ndim2):

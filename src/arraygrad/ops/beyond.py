@@ -17,7 +17,7 @@ _padding = module_on_use("arraygrad.ops._padding")
 def _finite_max(xp, x, axis):
     """The maximum along `axis`, kept, with zero in the place of an infinity (which would give inf - inf)."""
     if _none_to_reduce(x, axis):
-        return xp.zeros_like(xp.sum(x, axis=axis, dtype=x.dtype, keepdims=True))
+        return xp.zeros_like(xp.sum(x, axis=axis, keepdims=True), dtype=x.dtype)
     top = xp.max(x, axis=axis, keepdims=True)
     return xp.where(xp.isfinite(top), top, xp.zeros_like(top))
 
@@ -36,7 +36,7 @@ def _real(xp, name, x):
 def _logsumexp(xp, x, axis, keepdims):
     _real(xp, "logsumexp", x)
     if _none_to_reduce(x, axis):
-        return xp.full_like(xp.sum(x, axis=axis, dtype=x.dtype, keepdims=keepdims), -math.inf)
+        return xp.full_like(xp.sum(x, axis=axis, keepdims=keepdims), -math.inf, dtype=x.dtype)
     top = _finite_max(xp, x, axis)
     result = xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True)) + top
     return result if keepdims else xp.reshape(result, xp.max(x, axis=axis).shape)

@@ -23,11 +23,12 @@ bilinear(
     "cross",
     "x1, x2, /, *, axis=-1",
     forward=_products.cross,
-    x1=lambda xp, g, x2, axis: xp.linalg.cross(x2, g, axis=axis),
-    x2=lambda xp, g, x1, axis: xp.linalg.cross(g, x1, axis=axis),
+    x1=lambda xp, g, x1_shape, x2, axis: _products.cross_rule(xp, g, x2, len(x1_shape), axis, True),
+    x2=lambda xp, g, x1, x2_shape, axis: _products.cross_rule(xp, g, x1, len(x2_shape), axis, False),
     extension="linalg",
     numpy=("linalg.cross",),
-    doc="Cross product of vectors of three elements along `axis`; the other axes broadcast. Numeric dtypes.",
+    doc="Cross product of vectors of three elements along `axis`, counted by the dimensions of each array and of the "
+    "result; the other axes broadcast. Numeric dtypes.",
 )
 general(
     "matrix_power",

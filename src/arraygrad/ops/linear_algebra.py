@@ -32,19 +32,15 @@ bilinear(
 )
 
 
-def _vecdot(xp, g, x, axis):
-    return xp.expand_dims(g, axis=axis) * x
-
-
 bilinear(
     "vecdot",
     "x1, x2, /, *, axis=-1",
     # conjugates x1, hence not holomorphic in it
-    x1=lambda xp, g, x2, axis: _vecdot(xp, xp.conj(g), x2, axis),
-    x2=lambda xp, g, x1, axis: _vecdot(xp, g, x1, axis),
+    x1=lambda xp, g, x1_shape, x2, axis: _products.vecdot_rule(xp, xp.conj(g), x2, len(x1_shape), axis),
+    x2=lambda xp, g, x1, x2_shape, axis: _products.vecdot_rule(xp, g, x1, len(x2_shape), axis),
     holomorphic=False,
     numpy=("vecdot",),
-    doc="Sum of conj(x1) * x2 over `axis` (negative: counted from the end); the other axes broadcast.",
+    doc="Sum of conj(x1) * x2 over `axis`, counted by each array's own number of dimensions; the other axes broadcast.",
 )
 linear(
     "matrix_transpose",

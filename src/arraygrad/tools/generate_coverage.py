@@ -35,13 +35,19 @@ What becomes of a call with a Tensor, for every public function and ufunc of Num
 - **refused**: TypeError with the way out; the reason is given.
 
 All of a function's parameters are NumPy's, by position and by keyword, with NumPy's errors for what they can't be.
-These are refused, with the way out: `casting=` of functions that join arrays, `dtype=` and `axis=` of `geomspace` and
-`logspace`, `cov=` of `polyfit`, modes of `linalg.qr` other than `reduced` and `complete`, `out` by position, and an
-argument that requires grad where the function has no derivative in it (the fractions of a quantile, indices, edges).
+These are refused, with the way out: `cov=` of `polyfit`, modes of `linalg.qr` other than `reduced`, `complete` and `r`,
+`out` by position, and an argument that requires grad where the function has no derivative in it (indices, `where=`).
+
+`axis=` is counted as NumPy counts it: by each array's own number of dimensions in `vecdot`, `cross` and products with
+`axes=`, by the first array's in `take`, weights and `where=`, by the result's in `stack` and `linspace`. A quantile has
+a derivative by `q`: between two elements their difference times the slope of the rank, at an element the mean of both
+sides; methods that are steps have zero. The edges of bins of one width move with the ends of `range=`, or without it
+with the extrema of the data, in `histogram2d` and `histogramdd` too.
 
 `out=` takes Tensors, and is refused for plain arrays, whose memory holds no gradient. A list of Tensors is served by
-functions that take several arrays (`concatenate`, `stack`, `block`, ...); of any other function NumPy sees only the
-list, and refuses Tensors in it that require grad: make it one Tensor first, `arraygrad.asarray([...])`.
+functions that take several arrays (`concatenate`, `stack`, `block`, ...), and by those that give truth values or whole
+numbers alone (`isnan`, `less`, `argmax`, `allclose`); of any other function NumPy sees only the list, and refuses
+Tensors in it that require grad: make it one Tensor first, `arraygrad.asarray([...])`.
 `array`, `asarray`, `asanyarray`, `ascontiguousarray` and `asfortranarray` of `arraygrad.numpy` keep the graph, of lists
 that hold Tensors too; so do NumPy's own with a Tensor as `like=`.
 The methods of NumPy's ufuncs (`numpy.add.reduce`, `accumulate`, `reduceat`, `outer`, `at`) are recorded for every

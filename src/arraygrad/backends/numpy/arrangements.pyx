@@ -23,7 +23,7 @@ from arraygrad.backends.numpy.shapes cimport raw_of, rule_getitem, rule_take
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
-from arraygrad.core.op cimport SAVE_INPUT
+from arraygrad.core.op cimport SAVE_INPUT, SAVE_META
 
 import numpy as np
 
@@ -692,18 +692,26 @@ cdef object along_axis(object g, object x, int slot, object axis):
     return (<object>MULTIPLY.ufunc)(wide, x) if out is None else out
 
 
+cdef bint is_one_place(Node node, int i, object axis, object x, object g):
+    """Whether `axis` is one place, from the end, of operand `i`, of the other one `x` and of `g` with an axis more."""
+    cdef Py_ssize_t ndim = x.ndim
+    return axis < 0 or ndim == g.ndim + 1 and ndim == (<GradMeta>saved_for(node, SAVE_META, i)).ndim
+
+
 cdef int rule_vecdot(Node node, Frame f) except -1:
     cdef ArrayView g
     cdef int slot = real_view(f.grad, &g)
-    cdef object out0 = None, out1 = None, axis = given(node, 2)
-    if slot < 0:
+    cdef object out0 = None, out1 = None, x, axis = given(node, 2)
+    if slot < 0 or not PyLong_CheckExact(axis):
         return 0
     if wants_gradient(node, f, 0):
-        out0 = along_axis(f.grad, saved_for(node, SAVE_INPUT, 1), slot, axis)
+        x = saved_for(node, SAVE_INPUT, 1)
+        out0 = along_axis(f.grad, x, slot, axis) if is_one_place(node, 0, axis, x, f.grad) else None
         if out0 is None:
             return 0
     if wants_gradient(node, f, 1):
-        out1 = along_axis(f.grad, saved_for(node, SAVE_INPUT, 0), slot, axis)
+        x = saved_for(node, SAVE_INPUT, 0)
+        out1 = along_axis(f.grad, x, slot, axis) if is_one_place(node, 1, axis, x, f.grad) else None
         if out1 is None:
             return 0
     return set_outs(f, out0, out1)
