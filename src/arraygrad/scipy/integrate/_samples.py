@@ -68,8 +68,11 @@ def _cumulative_trapezoid_of(y, gaps, initial=None):
 def _simpson(y, x=None, *, dx=1.0, axis=-1):
     (y,) = own(axis, y)
     n = raw(y).shape[-1]
-    gaps = _gaps(x, dx, axis, y.ndim)
-    gaps = ag.broadcast_to(gaps, (*raw(y).shape[:-1], n - 1)) if gaps.ndim == 0 else gaps
+    if x is None:  # a step for every integral
+        dx = ag.asarray(dx)
+        gaps = ag.broadcast_to(dx[..., None], (*np.broadcast_shapes(raw(y).shape[:-1], dx.shape), n - 1))
+    else:
+        gaps = _gaps(x, dx, axis, y.ndim)
     if n == 2:
         return 0.5 * gaps[..., 0] * (y[..., 0] + y[..., 1])
     total = 0.0
@@ -136,9 +139,9 @@ def _cumulative_simpson(y, *, x=None, dx=1.0, axis=-1, initial=None):
         found = _cumulative_trapezoid_of(y, gaps)
     else:
         ahead = _subintegrals(y, gaps)
-        back = ag.flip(_subintegrals(ag.flip(y, axis=-1), ag.flip(gaps, axis=-1)), axis=-1)
+        behind = ag.flip(_subintegrals(ag.flip(y, axis=-1), ag.flip(gaps, axis=-1)), axis=-1)
         # The parabola that begins at an even place serves two intervals; the last one serves the last.
-        pieces = [ahead[..., i] if i % 2 == 0 and i < n - 2 else back[..., i - 1] for i in range(n - 1)]
+        pieces = [ahead[..., i] if i % 2 == 0 and i < n - 2 else behind[..., i - 1] for i in range(n - 1)]
         found = ag.cumulative_sum(ag.stack(pieces, axis=-1), axis=-1)
     if initial is not None:
         start = ag.zeros((*found.shape[:-1], 1), dtype=found.dtype)

@@ -86,9 +86,17 @@ def _correlate(in1, in2, mode="full"):
 PADDING = {"fill": "constant", "wrap": "wrap", "symm": "symmetric", 0: "constant", 1: "symmetric", 2: "wrap"}
 
 
+def _of_nothing(name, in1, in2, *options):
+    """SciPy's result where one has no elements, which depends on no element."""
+    value = CHAPTER.values(name)(raw(in1), raw(in2), *options)
+    return ag.asarray(value) + 0.0 * (ag.sum(in1) + ag.sum(in2))
+
+
 @CHAPTER.by_composition("convolve2d", "in1 in2", DEFINITION)
 def _convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
     in1, in2 = ag.asarray(in1), ag.asarray(in2)
+    if not (in1.size and in2.size):
+        return _of_nothing("convolve2d", in1, in2, mode, boundary, fillvalue)
     shape1, shape2 = shape_of(in1), shape_of(in2)
     if mode == "valid" or (PADDING[boundary] == "constant" and fillvalue == 0):
         return NAMES["convolve"](in1, in2, mode=mode)
@@ -104,6 +112,8 @@ def _convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
 @CHAPTER.by_composition("correlate2d", "in1 in2", DEFINITION)
 def _correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
     in1, in2 = ag.asarray(in1), ag.asarray(in2)
+    if not (in1.size and in2.size):
+        return _of_nothing("correlate2d", in1, in2, mode, boundary, fillvalue)
     if mode == "valid" and any(n < m for n, m in zip(shape_of(in1), shape_of(in2), strict=True)):
         # SciPy swaps them, and conjugates the one that is then the second.
         return _convolve2d(conj(in1), ag.flip(in2), mode)

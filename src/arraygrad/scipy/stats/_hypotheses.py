@@ -123,8 +123,10 @@ _alexandergovern_along = along_samples(_alexandergovern, stats.alexandergovern, 
 
 
 def _alexandergovern_result(*samples, **options):
-    kind = type(stats.alexandergovern(*[raw(s) for s in samples], **options))  # SciPy's own checks too
-    return kind(*_alexandergovern_along(samples, **options))
+    plain = stats.alexandergovern(*[raw(s) for s in samples], **options)  # SciPy's own checks too
+    found = _alexandergovern_along(samples, **options)
+    theirs = (plain.statistic, plain.pvalue)
+    return type(plain)(*[ag.astype(one, value.dtype) for one, value in zip(found, theirs, strict=True)])
 
 
 NAMES["alexandergovern"] = composition(

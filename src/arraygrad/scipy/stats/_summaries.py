@@ -217,12 +217,15 @@ def _quantile(x, p, method="linear", axis=0, nan_policy="propagate", keepdims=No
         raise NotDifferentiable("arraygrad.scipy.stats.quantile: the derivative is not known where nan are left out")
     x, p = ag.asarray(x), ag.asarray(p)
     ndim = max(x.ndim, p.ndim)
-    rows, shares = ones(axis, [x, p])
-    if not x.ndim and not p.ndim:
+    if not ndim:
         return 0.0 * p + x
+    if axis is not None and x.ndim:
+        x = ag.sort(x, axis=axis)  # SciPy counts this one in x alone
+    rows, shares = ones(axis, [x, p])
+    rows = rows if axis is not None else ag.sort(rows, axis=-1)
     values = np.asarray(raw(shares))
     defined = (values >= 0) & (values <= 1)
-    found = _between(ag.sort(rows, axis=-1), ag.where(defined, shares, 0.5), method)
+    found = _between(rows, ag.where(defined, shares, 0.5), method)
     found = ag.where(defined & ~np.any(np.isnan(np.asarray(raw(rows))), axis=-1, keepdims=True), found, np.nan)
     several = found.shape[-1] != 1
     if several if keepdims is None else keepdims:
