@@ -12,8 +12,10 @@ CALLS = 70
 UNDECIDED = 0.35  # differences of p-values, roots and quantiles, which have kinks
 
 # name of a statistic -> (parts of its result or None, least number of elements)
-ONE = {name: (None, 4) for name in ("gmean hmean sem skew kurtosis variation gstd tmean tvar tstd tsem iqr entropy "
-       "median_abs_deviation circmean circvar circstd kstat kstatvar lmoment differential_entropy").split()}  # fmt: skip
+ONE = dict.fromkeys(
+    "gmean hmean sem skew kurtosis variation gstd tmean tvar tstd tsem iqr entropy median_abs_deviation circmean "
+    "circvar circstd kstat kstatvar lmoment differential_entropy".split(), (None, 4)
+)  # fmt: skip
 ONE |= {"skewtest": (1, 8), "jarque_bera": (2, 4), "normaltest": (1, 8), "kurtosistest": (1, 8)}
 ANY = {"f_oneway": 2, "levene": 2, "bartlett": 2, "alexandergovern": 2, "ttest_ind": 2, "epps_singleton_2samp": 2}
 PAIRED = ("gmean", "hmean", "entropy", "ttest_rel", "linregress", "pearsonr", "power_divergence", "chisquare",

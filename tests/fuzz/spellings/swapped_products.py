@@ -6,8 +6,6 @@ second operand smaller, larger, or larger in some axes only, of length one and n
 
 import importlib
 
-import numpy as np
-
 from .spelling import Spelling
 
 CALLS = 120

@@ -1,7 +1,8 @@
 """Tests of hypotheses whose statistics are smooth functions of the samples; maxima of likelihoods; what is refused.
 
 May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy.stats._functions, _samples and _univariate,
-numpy, SciPy. Each composition is the statistic's definition; "SciPy" as a source is the formula in the function's documentation.
+numpy, SciPy. Each composition is the statistic's definition; "SciPy" as a source is the formula in the function's
+documentation.
 """
 
 import functools

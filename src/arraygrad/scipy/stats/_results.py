@@ -16,8 +16,7 @@ import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.stats._samples import NAMES
-from arraygrad.scipy.stats._samples import samples_along
+from arraygrad.scipy.stats._samples import NAMES, samples_along
 from arraygrad.scipy.stats._univariate import OBJECTS
 
 __all__ = []
@@ -126,8 +125,8 @@ def _check_plain(name, attribute, given):
     """The formulas are for samples as they are, and results without axes of length one."""
     if given.get("keepdims") or given.get("nan_policy") == "omit":
         raise NotDifferentiable(
-            f"arraygrad.scipy.stats.{name}: {attribute} has a derivative for keepdims=False and nan_policy='propagate'. "
-            "Call the function so"
+            f"arraygrad.scipy.stats.{name}: {attribute} has a derivative for keepdims=False and "
+            "nan_policy='propagate'. Call the function so"
         )
 
 

@@ -1,8 +1,8 @@
 """Summaries of samples: k-statistics, L-moments, quantiles, trimmed samples, entropies, robust lines, binned means.
 
 May import: arraygrad, core.tensor, scipy._axes, scipy._declare, scipy._guards, scipy.stats._functions and _samples,
-numpy, SciPy. Each composition is the statistic's definition; "SciPy" as a source is the formula in the function's own documentation. "By
-selection": which elements a result was chosen from is locally constant.
+numpy, SciPy. Each composition is the statistic's definition; "SciPy" as a source is the formula in the function's own
+documentation. "By selection": which elements a result was chosen from is locally constant.
 """
 
 import math
