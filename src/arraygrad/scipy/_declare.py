@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections import namedtuple
 from dataclasses import dataclass, field
 
@@ -594,6 +595,8 @@ def gradients_of_composition(call, g, tensors, like=None):
     composition is not SciPy's function of these arguments (another axis, another shape): its gradient is refused.
     """
     graph = is_grad_enabled()
+    if like is not None and _all_nan(like[1]):  # too few elements, or none of them in the domain
+        return [t * math.nan for t in tensors]
     inputs = tensors if graph else [t.detach().requires_grad_() for t in tensors]
     with enable_grad():
         if graph:
@@ -618,6 +621,15 @@ def gradients_of_composition(call, g, tensors, like=None):
                 [out for out, _ in pairs], inputs, [gi for _, gi in pairs], create_graph=graph, allow_unused=True
             )
         )
+
+
+def _all_nan(ans):
+    """Whether all numbers of SciPy's results are nan."""
+    parts = [raw(part) for part in (ans if isinstance(ans, (tuple, list)) else (ans,)) if part is not None]
+    parts = [part for part in parts if getattr(part, "size", 0) and part.dtype.kind in "fc"]
+    return bool(parts) and all(part[(0,) * part.ndim] != part[(0,) * part.ndim] for part in parts) and all(
+        numpy.isnan(part).all() for part in parts
+    )  # fmt: skip
 
 
 # How far values of a composition may be from SciPy's, relative to the largest: what another axis or another shape gives
