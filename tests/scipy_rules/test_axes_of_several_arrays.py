@@ -107,6 +107,16 @@ def test_where_scipy_has_nan_the_derivative_is_nan():
     np.testing.assert_array_equal(x.grad.numpy(), [0.5, np.nan])
 
 
+def test_ks_1samp_takes_one_sample():
+    x = ag.tensor(np.random.default_rng(2).uniform(0.1, 0.9, (4, 2)), requires_grad=True)
+    cdf = ours.stats.norm.cdf
+    expected = scipy.stats.ks_1samp(x.detach().numpy(), scipy.stats.norm.cdf, axis=None).statistic
+    assert float(ours.stats.ks_1samp(x, cdf, axis=None).statistic.detach()) == pytest.approx(expected, rel=1e-14)
+    for options in ({}, {"axis": 1}, {"axis": None, "keepdims": True}):
+        with pytest.raises(NotDifferentiable, match="one sample without nan"):
+            ours.stats.ks_1samp(x, cdf, **options)
+
+
 # -- samples -----------------------------------------------------------------------------------------------------------
 
 ONE_SAMPLE = ("gmean", "hmean", "sem", "skew", "kurtosis", "variation", "tmean", "tvar", "tstd", "tsem", "iqr",

@@ -8,7 +8,7 @@ import numpy as np
 
 from .spelling import Spelling
 
-CALLS = 70
+CALLS = 40
 UNDECIDED = 0.35  # differences of p-values, roots and quantiles, which have kinks
 
 # name of a statistic -> (parts of its result or None, least number of elements)

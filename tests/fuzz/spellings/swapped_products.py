@@ -8,7 +8,7 @@ import importlib
 
 from .spelling import Spelling
 
-CALLS = 120
+CALLS = 60
 
 
 def draw(rng):

@@ -262,11 +262,24 @@ def _cdf_of(name, cdf):
     return cdf
 
 
-def _ks_1samp(x, cdf, args=(), alternative="two-sided", method="auto"):
+def _one_sample(name, x, axis, nan_policy, keepdims):
+    """The sample as a vector; several samples, and what SciPy does to one, are refused."""
+    x = ag.asarray(x)
+    gaps = nan_policy != "propagate" and np.any(np.isnan(np.asarray(raw(x))))
+    if (x.ndim > 1 and axis is not None) or keepdims or gaps:
+        raise NotDifferentiable(
+            f"arraygrad.scipy.stats.{name}: the derivative is known for one sample without nan, and keepdims=False, "
+            f"but an array of shape {tuple(x.shape)} was found. Call it for each sample, or pass axis=None for all of them"
+        )
+    return ag.reshape(x, (-1,))
+
+
+def _ks_1samp(x, cdf, args=(), alternative="two-sided", method="auto", *, axis=0, nan_policy="propagate",
+              keepdims=False):  # fmt: skip
     if method not in ("auto", "exact"):
         raise NotDifferentiable(f"arraygrad.scipy.stats.ks_1samp: the derivative is not known for method={method!r}")
     function = _cdf_of("ks_1samp", cdf)
-    x = ag.sort(ag.reshape(ag.asarray(x), (-1,)))
+    x = ag.sort(_one_sample("ks_1samp", x, axis, nan_policy, keepdims))
     n = x.shape[0]
     values = ag.asarray(function(x, *args))
     above, below = np.arange(1.0, n + 1.0) / n - values, values - np.arange(0.0, n) / n
@@ -308,10 +321,10 @@ def _ks_2samp(data1, data2, *args, **kwargs):
 NAMES["ks_2samp"] = REGISTRY["stats.ks_2samp"].function = _ks_2samp
 
 
-def _kstest(rvs, cdf, args=(), N=20, alternative="two-sided", method="auto"):
+def _kstest(rvs, cdf, args=(), N=20, alternative="two-sided", method="auto", **options):
     if isinstance(cdf, str) or callable(cdf):
-        return NAMES["ks_1samp"](rvs, _cdf_of("kstest", cdf), args, alternative, method)
-    return NAMES["ks_2samp"](rvs, cdf, alternative, method)
+        return NAMES["ks_1samp"](rvs, _cdf_of("kstest", cdf), args, alternative, method, **options)
+    return NAMES["ks_2samp"](rvs, cdf, alternative, method, **options)
 
 
 NAMES["kstest"] = composition("stats.kstest", stats.kstest, "rvs args", "Kolmogorov (1933); by selection",
