@@ -269,7 +269,7 @@ def _one_sample(name, x, axis, nan_policy, keepdims):
     if (x.ndim > 1 and axis is not None) or keepdims or gaps:
         raise NotDifferentiable(
             f"arraygrad.scipy.stats.{name}: the derivative is known for one sample without nan, and keepdims=False, "
-            f"but an array of shape {tuple(x.shape)} was found. Call it for each sample, or pass axis=None for all of them"
+            f"but an array of shape {tuple(x.shape)} was found. Call it for each sample, or pass axis=None"
         )
     return ag.reshape(x, (-1,))
 
