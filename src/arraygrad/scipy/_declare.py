@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections import namedtuple
 from dataclasses import dataclass, field
 
@@ -144,7 +145,7 @@ def composed(name, values, of, source, *, order="any", refuse=None, same=True, i
             def call(tensors):
                 return formula(**_named(names, bound, at, tensors))
 
-            return gradients_of_composition(call, g, tensors)
+            return gradients_of_composition(call, g, tensors, (name, ans) if same else None)
 
         signature = _signature(values, formula)
         rule = Rule(name, tuple(of.split()), source, order, values, refuse=refuse or {}, signature=signature)
@@ -603,9 +604,15 @@ def _leaf_of(value, place):
     return value if place is None or value is None else flatten(value)[0][place]
 
 
-def gradients_of_composition(call, g, tensors):
-    """Gradients of `call(tensors)`, recorded where the run itself is."""
+def gradients_of_composition(call, g, tensors, like=None):
+    """Gradients of `call(tensors)`, recorded where the run itself is.
+
+    `like`: name and result of SciPy's function, where the composition has its values. Another value means that the
+    composition is not SciPy's function of these arguments (another axis, another shape): its gradient is refused.
+    """
     graph = is_grad_enabled()
+    if like is not None and _all_nan(like[1]):  # too few elements, or none of them in the domain
+        return [t * math.nan for t in tensors]
     inputs = tensors if graph else [t.detach().requires_grad_() for t in tensors]
     with enable_grad():
         if graph:
@@ -613,9 +620,11 @@ def gradients_of_composition(call, g, tensors):
             inputs = [t + 0.0 for t in tensors]
         outs = call(inputs)
         several = isinstance(outs, (tuple, list))
+        outs, g = (outs, g) if several else ((outs,), (g,))
+        theirs = [None] * len(outs) if like is None else like[1] if several else (like[1],)
         pairs = [
-            (out, gi)
-            for out, gi in zip(outs if several else (outs,), g if several else (g,), strict=True)
+            (out, gi if ans is None else _agreed(like[0], out, ans, gi))
+            for out, gi, ans in zip(outs, g, theirs, strict=True)
             if gi is not None and isinstance(out, Tensor) and out.requires_grad
         ]
         if not pairs:
@@ -628,6 +637,58 @@ def gradients_of_composition(call, g, tensors):
                 [out for out, _ in pairs], inputs, [gi for _, gi in pairs], create_graph=graph, allow_unused=True
             )
         )
+
+
+def _all_nan(ans):
+    """Whether all numbers of SciPy's results are nan."""
+    parts = [raw(part) for part in (ans if isinstance(ans, (tuple, list)) else (ans,)) if part is not None]
+    parts = [part for part in parts if getattr(part, "size", 0) and part.dtype.kind in "fc"]
+    return bool(parts) and all(part[(0,) * part.ndim] != part[(0,) * part.ndim] for part in parts) and all(
+        numpy.isnan(part).all() for part in parts
+    )  # fmt: skip
+
+
+# How far values of a composition may be from SciPy's, relative to the largest: what another axis or another shape gives
+# is farther away, and what rounding does to differences of nearly equal numbers is not.
+_NEAR = {8: 1e-3, 4: 3e-2}
+
+
+def _agreed(name, out, ans, g):
+    """The gradient of SciPy's result `ans` for the composition's `out`; nan where SciPy's is nan and ours is not.
+
+    Raises
+    ------
+    NotDifferentiable
+        If `out` is another result than `ans`, apart from axes of length one.
+    """
+    ours, theirs = out.array, raw(ans)
+    if ours.shape != theirs.shape:
+        if [n for n in ours.shape if n != 1] != [n for n in theirs.shape if n != 1]:
+            raise _other_function(name, f"its shape is {theirs.shape}, of the formula {ours.shape}")
+        ours = ours.reshape(theirs.shape)
+    if not theirs.size:
+        return g
+    if ours.dtype.kind == "c" and theirs.dtype.kind != "c":
+        ours = ours.real
+    kinds = [a.dtype.itemsize // (2 if a.dtype.kind == "c" else 1) for a in (ours, theirs)]
+    near = _NEAR.get(min(kinds), 1e-3 if min(kinds) > 8 else 3e-2)
+    away, size = numpy.abs(ours - theirs), numpy.abs(theirs)
+    if not away.max() <= near * (size.max() + near):  # nan and infinities too
+        known = numpy.isfinite(away) & numpy.isfinite(size)
+        if numpy.any(away[known] > near * (numpy.max(size[known], initial=0.0) + near)):
+            raise _other_function(name, f"the formula gives {ours}, SciPy {theirs}")
+        missing = numpy.isnan(theirs) & ~numpy.isnan(ours)
+        if missing.any():
+            return g + asarray(numpy.where(missing, numpy.nan, 0.0).astype(theirs.real.dtype))
+    return g
+
+
+def _other_function(name, found):
+    return NotDifferentiable(
+        f"arraygrad.scipy.{name}: the formula that its derivative is taken of has another result than SciPy's function "
+        f"at these arguments ({found}). Pass arrays of equally many axes and the axis from zero on, or compose the "
+        "function of others; and please report it"
+    )
 
 
 class _nothing:

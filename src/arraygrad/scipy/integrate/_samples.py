@@ -1,6 +1,6 @@
 """Integrals of samples: linear in the values, rational in the places.
 
-May import: arraygrad, numpy_api.recorded_rules, scipy._declare, scipy._everyday, scipy._plainly,
+May import: arraygrad, numpy_api.recorded_rules, scipy._axes, scipy._declare, scipy._everyday, scipy._plainly,
 scipy.integrate._chapter, numpy.
 """
 
@@ -10,6 +10,7 @@ import numpy as np
 
 import arraygrad as ag
 from arraygrad.numpy_api import recorded_rules as rules
+from arraygrad.scipy._axes import back, own
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._everyday import everyday
 from arraygrad.scipy._guards import NotDifferentiable
@@ -21,39 +22,57 @@ __all__ = []
 DEFINITION = "definition (linear in y)"
 
 
-def _gaps(y, x, dx):
-    """Differences of the places along the last axis, or dx."""
+def _beside(a, axis, ndim):
+    """A parameter beside values of `ndim` axes, with the axis at the end: a number, or what broadcasts with them."""
+    a = ag.asarray(a)
+    if not a.ndim:
+        return a
+    if a.ndim < ndim:
+        a = ag.reshape(a, (*[1] * (ndim - a.ndim), *a.shape))
+    return own(axis, a)[0]
+
+
+def _gaps(x, dx, axis, ndim):
+    """Differences of the places along the last axis, or dx; a vector of places belongs to the axis."""
     if x is None:
-        return ag.asarray(dx)
+        return _beside(dx, axis, ndim)
     x = ag.asarray(x)
-    return ag.diff(x, axis=-1)
-
-
-def _last(a, axis):
-    return a if a is None or np.ndim(raw(a)) < 2 else ag.moveaxis(ag.asarray(a), axis, -1)
+    return ag.diff(x if x.ndim == 1 else own(axis, x)[0], axis=-1)
 
 
 @CHAPTER.by_composition("trapezoid", "y x dx", DEFINITION)
 def _trapezoid(y, x=None, dx=1.0, axis=-1):
-    y = ag.moveaxis(ag.asarray(y), axis, -1)
-    return ag.sum(0.5 * (y[..., 1:] + y[..., :-1]) * _gaps(y, _last(x, axis), dx), axis=-1)
+    y = ag.asarray(y)
+    if x is not None and ag.asarray(x).ndim != 1:
+        x = ag.broadcast_to(ag.asarray(x), y.shape)
+    gaps = _gaps(x, dx, axis, y.ndim)
+    (y,) = own(axis, y)
+    return ag.sum(0.5 * (y[..., 1:] + y[..., :-1]) * gaps, axis=-1)
 
 
 @CHAPTER.by_composition("cumulative_trapezoid", "y x dx", DEFINITION)
 def _cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
-    y = ag.moveaxis(ag.asarray(y), axis, -1)
-    found = ag.cumulative_sum(0.5 * (y[..., 1:] + y[..., :-1]) * _gaps(y, _last(x, axis), dx), axis=-1)
+    (y,) = own(axis, y)
+    return back(_cumulative_trapezoid_of(y, _gaps(x, dx, axis, y.ndim), initial), axis)
+
+
+def _cumulative_trapezoid_of(y, gaps, initial=None):
+    found = ag.cumulative_sum(0.5 * (y[..., 1:] + y[..., :-1]) * gaps, axis=-1)
     if initial is not None:
-        found = ag.concat([ag.zeros_like(found[..., :1]) + initial, found], axis=-1)
-    return ag.moveaxis(found, -1, axis)
+        start = ag.zeros((*found.shape[:-1], 1), dtype=found.dtype)
+        found = ag.concat([start + initial, found], axis=-1)
+    return found
 
 
 @CHAPTER.by_composition("simpson", "y x dx", DEFINITION + "; Cartwright (2017) for an even number")
 def _simpson(y, x=None, *, dx=1.0, axis=-1):
-    y = ag.moveaxis(ag.asarray(y), axis, -1)
+    (y,) = own(axis, y)
     n = raw(y).shape[-1]
-    gaps = _gaps(y, _last(x, axis), dx)
-    gaps = ag.broadcast_to(gaps, (*raw(y).shape[:-1], n - 1)) if gaps.ndim == 0 else gaps
+    if x is None:  # a step for every integral
+        dx = ag.asarray(dx)
+        gaps = ag.broadcast_to(dx[..., None], (*np.broadcast_shapes(raw(y).shape[:-1], dx.shape), n - 1))
+    else:
+        gaps = _gaps(x, dx, axis, y.ndim)
     if n == 2:
         return 0.5 * gaps[..., 0] * (y[..., 0] + y[..., 1])
     total = 0.0
@@ -113,26 +132,26 @@ def _subintegrals(y, gaps):
 
 @CHAPTER.by_composition("cumulative_simpson", "y x dx", DEFINITION)
 def _cumulative_simpson(y, *, x=None, dx=1.0, axis=-1, initial=None):
-    y = ag.moveaxis(ag.asarray(y), axis, -1)
+    (y,) = own(axis, y)
     n = raw(y).shape[-1]
-    gaps = _gaps(y, _last(x, axis), dx)
-    gaps = ag.broadcast_to(gaps, (*raw(y).shape[:-1], n - 1))
+    gaps = ag.broadcast_to(_gaps(x, dx, axis, y.ndim), (*raw(y).shape[:-1], n - 1))
     if n < 3:
-        found = _cumulative_trapezoid(y, x=x, dx=dx)
+        found = _cumulative_trapezoid_of(y, gaps)
     else:
         ahead = _subintegrals(y, gaps)
-        back = ag.flip(_subintegrals(ag.flip(y, axis=-1), ag.flip(gaps, axis=-1)), axis=-1)
+        behind = ag.flip(_subintegrals(ag.flip(y, axis=-1), ag.flip(gaps, axis=-1)), axis=-1)
         # The parabola that begins at an even place serves two intervals; the last one serves the last.
-        pieces = [ahead[..., i] if i % 2 == 0 and i < n - 2 else back[..., i - 1] for i in range(n - 1)]
+        pieces = [ahead[..., i] if i % 2 == 0 and i < n - 2 else behind[..., i - 1] for i in range(n - 1)]
         found = ag.cumulative_sum(ag.stack(pieces, axis=-1), axis=-1)
     if initial is not None:
-        found = ag.concat([ag.zeros_like(found[..., :1]), found], axis=-1) + initial
-    return ag.moveaxis(found, -1, axis)
+        start = ag.zeros((*found.shape[:-1], 1), dtype=found.dtype)
+        found = ag.concat([start, found], axis=-1) + _beside(initial, axis, y.ndim)
+    return back(found, axis)
 
 
 @CHAPTER.by_composition("romb", "y dx", "Romberg (1955)", inert="show")
 def _romb(y, dx=1.0, axis=-1):
-    y = ag.moveaxis(ag.asarray(y), axis, -1)
+    (y,) = own(axis, y)
     n = raw(y).shape[-1] - 1
     h = n * ag.asarray(dx)
     row = [0.5 * (y[..., 0] + y[..., -1]) * h]

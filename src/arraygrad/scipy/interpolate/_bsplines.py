@@ -74,7 +74,8 @@ class BSpline(Interpolant):
     def __init__(self, t, c, k, extrapolate=True, axis=0):
         t = constant_only("BSpline", "t", t)
         self._remember(t, c, k, extrapolate, axis)
-        self._t, self._k, self._extrapolate, self._axis = np.asarray(t, dtype=float), int(k), extrapolate, axis
+        self._t, self._k, self._extrapolate = np.asarray(t, dtype=float), int(k), extrapolate
+        self._axis = self._plain.axis  # counted from zero on
         n = self._t.size - self._k - 1
         self._c = ag.moveaxis(floating(c), axis, 0)[:n]
 

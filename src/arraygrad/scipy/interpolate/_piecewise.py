@@ -195,9 +195,9 @@ class _Declared(Polynomials, Interpolant):
         return super().solve(y, discontinuity, extrapolate)
 
     def _set(self, x, y, axis, slopes, extrapolate):
-        self._x, self._axis = x, axis % y.ndim
+        self._x, self._axis = x, self._plain.axis  # counted from zero on
         self._extrapolate = extrapolate
-        y = ag.moveaxis(y, axis, 0)
+        y = ag.moveaxis(y, self._axis, 0)
         trailing = [1] * (y.ndim - 1)
         gaps = ag.reshape(ag.diff(x), (-1, *trailing))
         rise = ag.diff(y, axis=0) / gaps
@@ -258,7 +258,7 @@ class CubicHermiteSpline(_Declared):
 
     def __init__(self, x, y, dydx, axis=0, extrapolate=None):
         self._remember(x, y, dydx, axis, extrapolate)
-        slopes = ag.moveaxis(floating(dydx), axis, 0)
+        slopes = ag.moveaxis(floating(dydx), self._plain.axis, 0)
         self._set(floating(x), floating(y), axis, lambda *_: slopes, True if extrapolate is None else extrapolate)
 
 
@@ -440,11 +440,12 @@ class interp1d(Interpolant):
         self._remember(x, y, kind, axis, copy, bounds_error, fill_value, assume_sorted)
         self._kind = kind
         x, y = kept(x), kept(y)
-        y = ag.moveaxis(y, axis, 0)
+        self._axis = self._plain.axis  # counted from zero on
+        y = ag.moveaxis(y, self._axis, 0)
         if not assume_sorted:
             order = np.argsort(raw(x), kind="mergesort")
             x, y = ag.take(x, order), ag.take(y, order, axis=0)
-        self._x, self._y, self._axis = x, y, axis % y.ndim
+        self._x, self._y = x, y
         self._spline = None
         self._fill, self._outside_refused = fill_value, bounds_error is not False
         self._extended = isinstance(fill_value, str) and fill_value == "extrapolate"

@@ -1,6 +1,6 @@
 """Convolutions, correlations, and filters that select: each gradient is a convolution of the same kind.
 
-May import: arraygrad, scipy._declare, scipy.signal._chapter, numpy.
+May import: arraygrad, scipy._axes, scipy._declare, scipy.signal._chapter, numpy.
 
 y = x * h (all of it) is linear in both: the gradient of x is the valid part of g * conj(flip(h)), so that one rule and
 its own second derivative need nothing but the function itself.
@@ -9,6 +9,7 @@ its own second derivative need nothing but the function itself.
 import numpy as np
 
 import arraygrad as ag
+from arraygrad.scipy._axes import places
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, conj, shape_of
 
@@ -26,11 +27,14 @@ def starts(mode, n, m):
 
 def _whole(g, mode, shape1, shape2, axes):
     """The gradient of the whole convolution: g with zeros around it."""
-    width = [(0, 0)] * g.ndim
-    for axis in axes:
-        n, m = shape1[axis], shape2[axis]
-        start = starts(mode, n, m)
-        width[axis] = (start, n + m - 1 - start - shape_of(g)[axis])
+    width = []
+    for axis, (n, m) in enumerate(zip(shape1, shape2, strict=True)):
+        if axis in axes:
+            whole, start = n + m - 1, starts(mode, n, m)
+        else:  # broadcast; "same" keeps as many as in1 has
+            whole = max(n, m) if n and m else 0
+            start = (whole - n) // 2 if mode == "same" else 0
+        width.append((start, whole - start - shape_of(g)[axis]))
     return g if all(w == (0, 0) for w in width) else ag.pad(g, tuple(width))
 
 
@@ -38,8 +42,10 @@ def _convolution(name, **fixed):
     def rule(g, in1, in2, mode="full", axes=None):
         in1, in2 = ag.asarray(in1), ag.asarray(in2)
         ndim = in1.ndim
-        along = tuple(range(ndim)) if axes is None else tuple(a % ndim for a in np.atleast_1d(axes))
+        along = places(axes, ndim)
         further = {} if axes is None else {"axes": axes}
+        if not g.size:
+            return {"in1": ag.zeros_like(in1), "in2": ag.zeros_like(in2)}
         g = _whole(ag.asarray(g), mode, shape_of(in1), shape_of(in2), along)
         if ndim == 0:
             return {"in1": g * conj(in2), "in2": g * conj(in1)}
@@ -80,9 +86,17 @@ def _correlate(in1, in2, mode="full"):
 PADDING = {"fill": "constant", "wrap": "wrap", "symm": "symmetric", 0: "constant", 1: "symmetric", 2: "wrap"}
 
 
+def _of_nothing(name, in1, in2, *options):
+    """SciPy's result where one has no elements, which depends on no element."""
+    value = CHAPTER.values(name)(raw(in1), raw(in2), *options)
+    return ag.asarray(value) + 0.0 * (ag.sum(in1) + ag.sum(in2))
+
+
 @CHAPTER.by_composition("convolve2d", "in1 in2", DEFINITION)
 def _convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
     in1, in2 = ag.asarray(in1), ag.asarray(in2)
+    if not (in1.size and in2.size):
+        return _of_nothing("convolve2d", in1, in2, mode, boundary, fillvalue)
     shape1, shape2 = shape_of(in1), shape_of(in2)
     if mode == "valid" or (PADDING[boundary] == "constant" and fillvalue == 0):
         return NAMES["convolve"](in1, in2, mode=mode)
@@ -98,6 +112,11 @@ def _convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
 @CHAPTER.by_composition("correlate2d", "in1 in2", DEFINITION)
 def _correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
     in1, in2 = ag.asarray(in1), ag.asarray(in2)
+    if not (in1.size and in2.size):
+        return _of_nothing("correlate2d", in1, in2, mode, boundary, fillvalue)
+    if mode == "valid" and any(n < m for n, m in zip(shape_of(in1), shape_of(in2), strict=True)):
+        # SciPy swaps them, and conjugates the one that is then the second.
+        return _convolve2d(conj(in1), ag.flip(in2), mode)
     if mode == "same" and any(m % 2 == 0 for m in shape_of(in2)):
         # An even filter is centred the other way round than in a convolution.
         whole = _convolve2d(in1, _turned(in2), "full", boundary, fillvalue)

@@ -37,16 +37,18 @@ def _hilbert(x, N=None, axis=-1):
 # -- frequency responses: rational functions of exp(-j w) or j w ------------------------------------------------------
 
 
-def _polynomial(c, powers):
-    """sum_k c_k powers[k]: c is a vector."""
-    return ag.tensordot(ag.asarray(c), ag.asarray(powers), axes=1)
+def _polynomial(c, at):
+    """sum_k c[k] at ** k: axes of c behind the first broadcast with the places."""
+    c = ag.astype(ag.asarray(c), ag.complex128)
+    c = c if c.ndim else ag.reshape(c, (1,))
+    if c.ndim == 1:
+        return ag.tensordot(c, ag.asarray(at ** np.arange(shape_of(c)[0])[:, None]), axes=1)
+    return sum(c[k] * at**k for k in range(shape_of(c)[0]))
 
 
 def _response(b, a, w):
-    b, a = (ag.reshape(ag.asarray(c), (-1,)) for c in (b, a))
-    b, a = (ag.astype(c, ag.complex128) for c in (b, a))
-    turn = np.exp(-1j * w)[None, :] ** np.arange(max(shape_of(b)[0], shape_of(a)[0]))[:, None]
-    return _polynomial(b, turn[: shape_of(b)[0]]) / _polynomial(a, turn[: shape_of(a)[0]])
+    at = np.exp(-1j * w)
+    return _polynomial(b, at) / _polynomial(a, at)
 
 
 def _radians(w, fs):
@@ -55,8 +57,6 @@ def _radians(w, fs):
 
 @CHAPTER.by_composition("freqz", "b a", "definition", inert="include_nyquist plot")
 def _freqz(b, a=1, worN=512, whole=False, fs=2.0 * math.pi, include_nyquist=False):
-    if np.ndim(raw(b)) > 1:
-        raise NotDifferentiable("arraygrad.scipy.signal.freqz: the derivative is known for one filter")
     w, _ = signal.freqz(raw(b), raw(a), worN, whole, fs=fs, include_nyquist=include_nyquist)
     return None, _response(b, a, _radians(w, fs))
 
@@ -76,9 +76,8 @@ CHAPTER.by_composition("freqz_sos", "sos", "definition")(_sos_response)
 @CHAPTER.by_composition("freqs", "b a", "definition", inert="plot")
 def _freqs(b, a, worN=200):
     w, _ = signal.freqs(raw(b), raw(a), worN)
-    b, a = (ag.flip(ag.astype(ag.asarray(c), ag.complex128)) for c in (b, a))
-    powers = (1j * w)[None, :] ** np.arange(max(shape_of(b)[0], shape_of(a)[0]))[:, None]
-    return None, _polynomial(b, powers[: shape_of(b)[0]]) / _polynomial(a, powers[: shape_of(a)[0]])
+    b, a = (ag.flip(ag.asarray(c), axis=0) if np.ndim(raw(c)) else c for c in (b, a))
+    return None, _polynomial(b, 1j * w) / _polynomial(a, 1j * w)
 
 
 @CHAPTER.by_composition("freqz_zpk", "z p k", "definition")

@@ -111,7 +111,11 @@ def _correlate2d(g, in1, in2, mode="full", boundary="fill"):
 def _turned_back(g, shape, weights, mode, boundary, same):
     """The transpose of the convolution of an image with `weights`, whose mode "same" begins at the places `same`."""
     size = weights.shape
-    if not g.size or not is_real(weights) or (mode == "valid" and any(m > n for m, n in zip(size, shape, strict=True))):
+    if (
+        not (g.size and weights.size)
+        or not is_real(weights)
+        or (mode == "valid" and any(m > n for m, n in zip(size, shape, strict=True)))
+    ):
         return None
     start = same if mode == "same" else [starts(mode, n, m) for n, m in zip(shape, size, strict=True)]
     extension = "constant" if mode == "valid" else PADDING[boundary]

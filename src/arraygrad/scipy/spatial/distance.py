@@ -1,7 +1,7 @@
 """scipy.spatial.distance: distances between vectors, each by its definition.
 
 May import: arraygrad, scipy._declare, scipy._everyday, scipy._plainly, numpy, SciPy. A distance of equal
-vectors has the gradient zero where it has a kink (euclidean, minkowski, cityblock).
+vectors has the gradient zero where it has a kink (euclidean, minkowski, cityblock, jensenshannon).
 """
 
 import numpy as np
@@ -45,11 +45,12 @@ def _centred(x, w):
     return x - ag.sum(x * w, axis=-1, keepdims=True) / ag.sum(ag.asarray(w))
 
 
-def _jensenshannon(x, y, base=None):
-    x, y = (v / ag.sum(v, axis=-1, keepdims=True) for v in (x, y))
+def _jensenshannon(x, y, base=None, axis=-1, keepdims=False):
+    """SciPy hands the axis to each step, which counts it by the array that it gets."""
+    x, y = (v / ag.sum(v, axis=axis, keepdims=True) for v in (x, y))
     middle = 0.5 * (x + y)
-    total = ag.sum(ag.special.rel_entr(x, middle) + ag.special.rel_entr(y, middle), axis=-1)
-    return ag.sqrt(0.5 * total if base is None else 0.5 * total / np.log(base))
+    total = ag.sum(ag.special.rel_entr(x, middle) + ag.special.rel_entr(y, middle), axis=axis, keepdims=keepdims)
+    return _root(0.5 * total if base is None else 0.5 * total / np.log(base))
 
 
 def _mahalanobis(x, y, VI):
@@ -125,8 +126,8 @@ def _mahalanobis_of(u, v, VI):
 
 
 @_CHAPTER.by_composition("jensenshannon", "p q", DEFINITION)
-def _jensenshannon_of(p, q, base=None, *, axis=0):
-    return _jensenshannon(ag.moveaxis(ag.asarray(p), axis, -1), ag.moveaxis(ag.asarray(q), axis, -1), base)
+def _jensenshannon_of(p, q, base=None, *, axis=0, keepdims=False):
+    return _jensenshannon(ag.asarray(p), ag.asarray(q), base, axis, keepdims)
 
 
 @_CHAPTER.by_composition("cdist", "XA XB w V VI", DEFINITION)

@@ -1,7 +1,7 @@
 """Elementary functions, elliptic integrals, hypergeometric functions and their kin: one formula per argument.
 
-May import: arraygrad, ops, scipy._declare, scipy._everyday, scipy._plainly, scipy._zeta, scipy.special._chapter, numpy,
-SciPy. "DLMF" is the NIST Digital Library of Mathematical Functions, by equation.
+May import: arraygrad, ops, scipy._axes, scipy._declare, scipy._everyday, scipy._plainly, scipy._zeta,
+scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital Library of Mathematical Functions, by equation.
 """
 
 import functools
@@ -12,7 +12,8 @@ from scipy import special
 
 import arraygrad as ag
 from arraygrad.ops import OPS
-from arraygrad.scipy._declare import REGISTRY, formulas, raw
+from arraygrad.scipy._axes import places
+from arraygrad.scipy._declare import REGISTRY, formulas, kind_of, raw
 from arraygrad.scipy._everyday import Agreeing, everyday
 from arraygrad.scipy._plainly import plainly
 from arraygrad.scipy._zeta import hurwitz, zeta_slope
@@ -175,21 +176,34 @@ def _inv_boxcox1p(y, lmbda):
 @composition_of("logsumexp", "a b", "DLMF 4.2; the gradient of b is exp(a) / sum(b exp(a))")
 def _logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
     a = ag.asarray(a)
-    top = np.max(np.asarray(raw(a)).real, axis=axis, keepdims=True, initial=-np.inf)
+    if b is None and not return_sign and kind_of(a) != "c" and a.ndim:
+        return ag.logsumexp(a, axis=axis, keepdims=keepdims)
+    a, b = (ag.reshape(v, (1,)) if not v.ndim else v for v in ag.broadcast_arrays(a, 1.0 if b is None else b))
+    axes = places(axis, a.ndim)
+    values, absent = np.asarray(raw(a)), np.asarray(raw(b)) == 0
+    top = np.max(np.where(absent, -np.inf, values.real), axis=axes, keepdims=True, initial=-np.inf)
+    infinite = top == np.inf
+    nothing = np.all(values.real == -np.inf, axis=axes, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
-    terms = exp(a - top)
-    if b is not None:
-        zero = np.asarray(raw(b)) == 0
-        terms = where(zero & ~np.isfinite(np.asarray(raw(terms))), 0.0, b * terms)
-    total = ag.sum(terms, axis=axis, keepdims=True)
-    if return_sign:
-        sign = total / ag.abs(total)
-        found = log(ag.abs(total)) + top
-    else:
-        found = log(total) + top
-    shape = np.shape(np.sum(np.broadcast_to(raw(a), raw(terms).shape), axis=axis, keepdims=keepdims))
-    found = ag.reshape(found, shape)
-    return (found, ag.reshape(sign, shape)) if return_sign else found
+    # What has no weight adds nothing, also where its exponential is infinite. Its slope in the weight is then the
+    # largest number.
+    largest = np.finfo(values.dtype).max
+    beyond = absent & ~(values.real - top <= np.log(largest))
+    terms = where(beyond | infinite, np.where(beyond, largest, 1.0), exp(where(beyond | infinite, 0.0, a - top)))
+    total = where(nothing, 1.0, ag.sum(where(infinite & (values.real != np.inf), 0.0, b * terms), axis=axes,
+                                       keepdims=True))  # fmt: skip
+    found = log(ag.abs(total) if return_sign else total) + top
+    if np.any(infinite):  # the infinite elements are the sum, and share by their weights
+        hit = infinite & (values.real == np.inf) & ~absent
+        weights = np.where(hit, np.asarray(raw(b)), 0.0)
+        shares = weights / np.where(infinite, np.sum(weights, axis=axes, keepdims=True), 1.0)
+        found = where(infinite, ag.sum(where(hit, shares * where(hit, a, 1.0), 0.0), axis=axes, keepdims=True), found)
+    found = where(nothing, -np.inf, found)
+    found = found if keepdims else ag.squeeze(found, axis=axes)
+    if not return_sign:
+        return found
+    sign = where(nothing, 0.0, total / where(nothing, 1.0, ag.abs(total)))
+    return found, sign if keepdims else ag.squeeze(sign, axis=axes)
 
 
 @plainly("special.logsumexp", "a")
@@ -204,7 +218,8 @@ def _logsumexp_shares(g, a, ans, axis=None, b=None, keepdims=False, return_sign=
 
 
 def _logsumexp_rule(xp, g, a, ans, axis, keepdims):
-    return OPS["logsumexp"].entry.rules["x"](xp, g, a, ans, axis, keepdims)
+    with np.errstate(all="ignore"):  # SciPy's value comes without a warning where elements are infinite
+        return OPS["logsumexp"].entry.rules["x"](xp, g, a, ans, axis, keepdims)
 
 
 def _logsumexp_of_finite(a, axis=None, *, keepdims=False):

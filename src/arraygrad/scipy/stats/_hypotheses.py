@@ -1,7 +1,8 @@
 """Tests of hypotheses whose statistics are smooth functions of the samples; maxima of likelihoods; what is refused.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy.stats._functions and _univariate, numpy, SciPy.
-Each composition is the statistic's definition; "SciPy" as a source is the formula in the function's documentation.
+May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy.stats._functions, _samples and _univariate,
+numpy, SciPy. Each composition is the statistic's definition; "SciPy" as a source is the formula in the function's
+documentation.
 """
 
 import functools
@@ -14,7 +15,8 @@ import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, composition, once, raw, refused, ruled
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.stats._functions import NAMES, declare_statistic, flat_along, p_of_t
+from arraygrad.scipy.stats._functions import declare_statistic, kurtosis_of, p_of_t, skew_of
+from arraygrad.scipy.stats._samples import NAMES, along_samples, of_samples
 from arraygrad.scipy.stats._univariate import OBJECTS
 
 __all__ = []
@@ -35,22 +37,20 @@ def _chi2_p(statistic, df):
 # -- of moments -------------------------------------------------------------------------------------------------------
 
 
-def _skew_score(a, axis):
-    a, axis = flat_along(a, axis)
-    n = float(a.shape[axis])
-    y = NAMES["skew"](a, axis) * math.sqrt((n + 1.0) * (n + 3.0) / (6.0 * (n - 2.0)))
+def _skew_score(a):
+    n = float(a.shape[-1])
+    y = skew_of(a) * math.sqrt((n + 1.0) * (n + 3.0) / (6.0 * (n - 2.0)))
     beta = 3.0 * (n * n + 27.0 * n - 70.0) * (n + 1.0) * (n + 3.0)
     beta /= (n - 2.0) * (n + 5.0) * (n + 7.0) * (n + 9.0)
     w = -1.0 + math.sqrt(2.0 * (beta - 1.0))
     return ag.asinh(y / math.sqrt(2.0 / (w - 1.0))) / math.sqrt(0.5 * math.log(w))
 
 
-def _kurtosis_score(a, axis):
-    a, axis = flat_along(a, axis)
-    n = float(a.shape[axis])
+def _kurtosis_score(a):
+    n = float(a.shape[-1])
     mean = 3.0 * (n - 1.0) / (n + 1.0)
     spread = 24.0 * n * (n - 2.0) * (n - 3.0) / ((n + 1.0) ** 2 * (n + 3.0) * (n + 5.0))
-    x = (NAMES["kurtosis"](a, axis, fisher=False) - mean) / math.sqrt(spread)
+    x = (kurtosis_of(a, fisher=False) - mean) / math.sqrt(spread)
     skew = 6.0 * (n * n - 5.0 * n + 2.0) / ((n + 7.0) * (n + 9.0))
     skew *= math.sqrt(6.0 * (n + 3.0) * (n + 5.0) / (n * (n - 2.0) * (n - 3.0)))
     df = 6.0 + 8.0 / skew * (2.0 / skew + math.sqrt(1.0 + 4.0 / skew**2))
@@ -59,28 +59,27 @@ def _kurtosis_score(a, axis):
     return (1.0 - 2.0 / (9.0 * df) - term) / math.sqrt(2.0 / (9.0 * df))
 
 
-@declare_statistic("skewtest", "a", "D'Agostino (1970)")
-def _skewtest(a, axis=0, alternative="two-sided"):
-    z = _skew_score(a, axis)
+@of_samples("skewtest", "a", "D'Agostino (1970)")
+def _skewtest(a, alternative="two-sided"):
+    z = _skew_score(a)
     return z, _normal_p(z, alternative)
 
 
-@declare_statistic("kurtosistest", "a", "Anscombe and Glynn (1983)")
-def _kurtosistest(a, axis=0, alternative="two-sided"):
-    z = _kurtosis_score(a, axis)
+@of_samples("kurtosistest", "a", "Anscombe and Glynn (1983)")
+def _kurtosistest(a, alternative="two-sided"):
+    z = _kurtosis_score(a)
     return z, _normal_p(z, alternative)
 
 
-@declare_statistic("normaltest", "a", "D'Agostino and Pearson (1973)")
-def _normaltest(a, axis=0):
-    statistic = _skew_score(a, axis) ** 2 + _kurtosis_score(a, axis) ** 2
+@of_samples("normaltest", "a", "D'Agostino and Pearson (1973)")
+def _normaltest(a):
+    statistic = _skew_score(a) ** 2 + _kurtosis_score(a) ** 2
     return statistic, _chi2_p(statistic, 2)
 
 
-@declare_statistic("jarque_bera", "x", "Jarque and Bera (1980)")
-def _jarque_bera(x, axis=None):
-    x, axis = flat_along(x, axis)
-    statistic = x.shape[axis] / 6.0 * (NAMES["skew"](x, axis) ** 2 + NAMES["kurtosis"](x, axis) ** 2 / 4.0)
+@of_samples("jarque_bera", "x", "Jarque and Bera (1980)", samples="x")
+def _jarque_bera(x):
+    statistic = x.shape[-1] / 6.0 * (skew_of(x) ** 2 + kurtosis_of(x) ** 2 / 4.0)
     return statistic, _chi2_p(statistic, 2)
 
 
@@ -103,21 +102,10 @@ def _ttest_ind_from_stats(mean1, std1, nobs1, mean2, std2, nobs2, equal_var=True
     return t, p_of_t(t, df, alternative)
 
 
-@declare_statistic("pointbiserialr", "y", "Tate (1954)", refuse={"x": "truth values"})
-def _pointbiserialr(x, y):
-    return NAMES["pearsonr"](np.asarray(raw(x), dtype=float), ag.asarray(y))
-
-
-def _alexandergovern(*samples, nan_policy="propagate", axis=0, keepdims=False):
-    if nan_policy != "propagate" or keepdims:
-        raise NotDifferentiable(
-            "arraygrad.scipy.stats.alexandergovern: the derivative is known for the defaults of nan_policy and keepdims"
-        )
-    kind = type(stats.alexandergovern(*[raw(s) for s in samples], axis=axis))
-    samples = [ag.moveaxis(*(lambda a, at: (a, at, 0))(*flat_along(s, axis))) for s in samples]
-    sizes = [float(s.shape[0]) for s in samples]
-    means = [ag.mean(s, axis=0) for s in samples]
-    squares = [ag.var(s, axis=0, correction=1) / n for s, n in zip(samples, sizes, strict=True)]
+def _alexandergovern(samples):
+    sizes = [float(s.shape[-1]) for s in samples]
+    means = [ag.mean(s, axis=-1) for s in samples]
+    squares = [ag.var(s, axis=-1, correction=1) / n for s, n in zip(samples, sizes, strict=True)]
     whole = sum(1.0 / q for q in squares)
     grand = sum(m / q for m, q in zip(means, squares, strict=True)) / whole
     total = 0.0
@@ -129,38 +117,49 @@ def _alexandergovern(*samples, nan_policy="propagate", axis=0, keepdims=False):
         c2 = a * ag.log1p(t2 / (n - 1.0))
         more = (4.0 * c2**3 + 33.0 * c2**2 + 240.0 * c2 + 855.0) / (10.0 * b * b + 8.0 * b * c2 * c2 + 1000.0 * b)
         total = total + c2 * (1.0 + (c2 + 3.0) / b - more) ** 2
-    return kind(total, _chi2_p(total, len(samples) - 1))
+    return total, _chi2_p(total, len(samples) - 1)
+
+
+_alexandergovern_along = along_samples(_alexandergovern, stats.alexandergovern, ["samples"])
+
+
+def _alexandergovern_result(*samples, **options):
+    plain = stats.alexandergovern(*[raw(s) for s in samples], **options)  # SciPy's own checks too
+    found = _alexandergovern_along(samples, **options)
+    theirs = (plain.statistic, plain.pvalue)
+    return type(plain)(*[ag.astype(one, value.dtype) for one, value in zip(found, theirs, strict=True)])
 
 
 NAMES["alexandergovern"] = composition(
     "stats.alexandergovern", stats.alexandergovern, "samples", "Alexander and Govern (1994)"
-)(_alexandergovern)
+)(_alexandergovern_result)
 
 
 # -- of probabilities and tables --------------------------------------------------------------------------------------
 
 
-@declare_statistic("combine_pvalues", "pvalues weights", "Fisher (1932) and others, as SciPy names")
-def _combine_pvalues(pvalues, method="fisher", weights=None, axis=0):
-    p, axis = flat_along(pvalues, axis)
-    n = float(p.shape[axis])
+@of_samples("combine_pvalues", "pvalues weights", "Fisher (1932) and others, as SciPy names",
+            samples="pvalues weights", paired=True)  # fmt: skip
+def _combine_pvalues(pvalues, method="fisher", weights=None):
+    p = pvalues
+    n = float(p.shape[-1])
     if method == "fisher":
-        statistic = -2.0 * ag.sum(ag.log(p), axis=axis)
+        statistic = -2.0 * ag.sum(ag.log(p), axis=-1)
         return statistic, _chi2_p(statistic, 2.0 * n)
     if method == "pearson":
-        statistic = 2.0 * ag.sum(ag.log1p(-p), axis=axis)
+        statistic = 2.0 * ag.sum(ag.log1p(-p), axis=-1)
         return statistic, OBJECTS["chi2"].cdf(-statistic, 2.0 * n)
     if method == "mudholkar_george":
-        statistic = ag.sum(ag.log1p(-p) - ag.log(p), axis=axis)
+        statistic = ag.sum(ag.log1p(-p) - ag.log(p), axis=-1)
         nu = 5.0 * n + 4.0
         factor = math.sqrt(3.0 / n) / math.pi * math.sqrt(nu / (nu - 2.0))
         return statistic, OBJECTS["t"].sf(statistic * factor, nu)
     if method == "tippett":
-        statistic = ag.min(p, axis=axis)
+        statistic = ag.min(p, axis=-1)
         return statistic, OBJECTS["beta"].cdf(statistic, 1.0, n)
     z = OBJECTS["norm"].isf(p)
-    weights = ag.ones_like(p) if weights is None else ag.broadcast_to(ag.asarray(weights), p.shape)
-    statistic = ag.sum(weights * z, axis=axis) / ag.sqrt(ag.sum(weights * weights, axis=axis))
+    weights = ag.ones_like(p) if weights is None else ag.broadcast_to(weights, p.shape)
+    statistic = ag.sum(weights * z, axis=-1) / ag.sqrt(ag.sum(weights * weights, axis=-1))
     return statistic, OBJECTS["norm"].sf(statistic)
 
 
@@ -197,10 +196,8 @@ if hasattr(stats, "chi2_contingency"):
     )(_chi2_contingency)
 
 
-@declare_statistic("epps_singleton_2samp", "x y", "Epps and Singleton (1986); by selection")
-def _epps_singleton(x, y, t=(0.4, 0.8), axis=0):
-    (x, _), (y, axis) = flat_along(x, axis), flat_along(y, axis)
-    x, y = ag.moveaxis(x, axis, -1), ag.moveaxis(y, axis, -1)
+@of_samples("epps_singleton_2samp", "x y", "Epps and Singleton (1986); by selection", samples="x y")
+def _epps_singleton(x, y, t=(0.4, 0.8)):
     n, m = float(x.shape[-1]), float(y.shape[-1])
     low, high = (np.percentile(ag.concat([x, y], axis=-1), q, axis=-1, keepdims=True) for q in (25, 75))
     places = 2.0 * np.asarray(t, dtype=float)[:, None] / (high - low)[..., None, :]
@@ -265,11 +262,24 @@ def _cdf_of(name, cdf):
     return cdf
 
 
-def _ks_1samp(x, cdf, args=(), alternative="two-sided", method="auto"):
+def _one_sample(name, x, axis, nan_policy, keepdims):
+    """The sample as a vector; several samples, and what SciPy does to one, are refused."""
+    x = ag.asarray(x)
+    gaps = nan_policy != "propagate" and np.any(np.isnan(np.asarray(raw(x))))
+    if (x.ndim > 1 and axis is not None) or keepdims or gaps:
+        raise NotDifferentiable(
+            f"arraygrad.scipy.stats.{name}: the derivative is known for one sample without nan, and keepdims=False, "
+            f"but an array of shape {tuple(x.shape)} was found. Call it for each sample, or pass axis=None"
+        )
+    return ag.reshape(x, (-1,))
+
+
+def _ks_1samp(x, cdf, args=(), alternative="two-sided", method="auto", *, axis=0, nan_policy="propagate",
+              keepdims=False):  # fmt: skip
     if method not in ("auto", "exact"):
         raise NotDifferentiable(f"arraygrad.scipy.stats.ks_1samp: the derivative is not known for method={method!r}")
     function = _cdf_of("ks_1samp", cdf)
-    x = ag.sort(ag.reshape(ag.asarray(x), (-1,)))
+    x = ag.sort(_one_sample("ks_1samp", x, axis, nan_policy, keepdims))
     n = x.shape[0]
     values = ag.asarray(function(x, *args))
     above, below = np.arange(1.0, n + 1.0) / n - values, values - np.arange(0.0, n) / n
@@ -311,10 +321,10 @@ def _ks_2samp(data1, data2, *args, **kwargs):
 NAMES["ks_2samp"] = REGISTRY["stats.ks_2samp"].function = _ks_2samp
 
 
-def _kstest(rvs, cdf, args=(), N=20, alternative="two-sided", method="auto"):
+def _kstest(rvs, cdf, args=(), N=20, alternative="two-sided", method="auto", **options):
     if isinstance(cdf, str) or callable(cdf):
-        return NAMES["ks_1samp"](rvs, _cdf_of("kstest", cdf), args, alternative, method)
-    return NAMES["ks_2samp"](rvs, cdf, alternative, method)
+        return NAMES["ks_1samp"](rvs, _cdf_of("kstest", cdf), args, alternative, method, **options)
+    return NAMES["ks_2samp"](rvs, cdf, alternative, method, **options)
 
 
 NAMES["kstest"] = composition("stats.kstest", stats.kstest, "rvs args", "Kolmogorov (1933); by selection",

@@ -14,7 +14,7 @@ from arraygrad.core.constants import Contents
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, Rule, guarded, raw
 from arraygrad.scipy._guards import holds_tensor
-from arraygrad.scipy.stats._functions import NAMES
+from arraygrad.scipy.stats._samples import NAMES
 
 __all__ = []
 

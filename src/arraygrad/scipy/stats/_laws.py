@@ -14,7 +14,7 @@ from scipy import stats
 import arraygrad as ag
 from arraygrad.scipy._declare import REGISTRY, Rule, composition, raw
 from arraygrad.scipy._guards import Fixed, NotDifferentiable, holds_tensor
-from arraygrad.scipy.stats._functions import NAMES
+from arraygrad.scipy.stats._samples import NAMES
 from arraygrad.scipy.stats._univariate import OBJECTS
 
 __all__ = []

@@ -1,6 +1,7 @@
 """Results of tests beside their fields: confidence intervals, degrees of freedom, errors; what is left out says so.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy.stats._functions and _univariate, SciPy.
+May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy.stats._functions, _samples and
+_univariate, SciPy.
 
 SciPy's result objects keep numbers of the samples, which would be constants unseen. A recorded result has the fields of
 SciPy's tuple, and these by formula, made of the samples where they are asked for.
@@ -15,30 +16,33 @@ import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.stats._functions import NAMES, flat_along
+from arraygrad.scipy.stats._samples import NAMES, samples_along
 from arraygrad.scipy.stats._univariate import OBJECTS
 
 __all__ = []
 
 
-def _of_one(a, axis=0, **_):
+def _of_one(a, popmean=0.0, axis=0, **_):
     """(estimate, its standard error, degrees of freedom) of one sample."""
-    a, axis = flat_along(a, axis)
-    n = a.shape[axis]
-    return ag.mean(a, axis=axis), ag.std(a, axis=axis, correction=1) / math.sqrt(n), float(n - 1)
+    (a, _), _ = samples_along(axis, [a, popmean])
+    return _mean_and_error(a)
+
+
+def _mean_and_error(a):
+    n = a.shape[-1]
+    return ag.mean(a, axis=-1), ag.std(a, axis=-1, correction=1) / math.sqrt(n), float(n - 1)
 
 
 def _of_pairs(a, b, axis=0, **_):
-    if axis is None:
-        a, b, axis = ag.reshape(ag.asarray(a), (-1,)), ag.reshape(ag.asarray(b), (-1,)), 0
-    return _of_one(ag.asarray(a) - b, axis)
+    (a, b), _ = samples_along(axis, [a, b], paired=True)
+    return _mean_and_error(a - b)
 
 
 def _of_two(a, b, axis=0, equal_var=True, **_):
-    (a, _), (b, axis) = flat_along(a, axis), flat_along(b, axis)
-    n, m = a.shape[axis], b.shape[axis]
-    u, v = ag.var(a, axis=axis, correction=1), ag.var(b, axis=axis, correction=1)
-    away = ag.mean(a, axis=axis) - ag.mean(b, axis=axis)
+    (a, b), _ = samples_along(axis, [a, b])
+    n, m = a.shape[-1], b.shape[-1]
+    u, v = ag.var(a, axis=-1, correction=1), ag.var(b, axis=-1, correction=1)
+    away = ag.mean(a, axis=-1) - ag.mean(b, axis=-1)
     if equal_var:
         df = float(n + m - 2)
         return away, ag.sqrt(((n - 1.0) * u + (m - 1.0) * v) / df * (1.0 / n + 1.0 / m)), df
@@ -87,8 +91,8 @@ def _pearson_interval(given, result, confidence_level=0.95, method=None):
     if method is not None:
         raise NotDifferentiable("arraygrad.scipy.stats.pearsonr: confidence_interval has a derivative with method=None")
     level, side = _level(confidence_level), given.get("alternative", "two-sided")
-    x, axis = flat_along(given["x"], given.get("axis", 0))
-    n, r = x.shape[axis], result[0]
+    (x, _), _ = samples_along(given.get("axis", 0), [given["x"], given["y"]])
+    n, r = x.shape[-1], result[0]
     one = ag.ones_like(r)
     if n <= 3:
         return _interval(-one, one)
@@ -99,8 +103,8 @@ def _pearson_interval(given, result, confidence_level=0.95, method=None):
 
 
 def _intercept_error(given, result):
-    x = ag.asarray(given["x"])
-    return result.stderr * ag.sqrt(ag.mean(x * x))
+    (x, _), _ = samples_along(given.get("axis", 0), [given["x"], given["y"]], paired=True)
+    return result.stderr * ag.sqrt(ag.mean(x * x, axis=-1))
 
 
 # Function -> attribute (a method where it ends in "()") -> formula(arguments, result, ...).
@@ -117,6 +121,15 @@ for _name in ("f_oneway levene bartlett skewtest kurtosistest normaltest jarque_
     _FURTHER[_name] = {}
 
 
+def _check_plain(name, attribute, given):
+    """The formulas are for samples as they are, and results without axes of length one."""
+    if given.get("keepdims") or given.get("nan_policy") == "omit":
+        raise NotDifferentiable(
+            f"arraygrad.scipy.stats.{name}: {attribute} has a derivative for keepdims=False and "
+            "nan_policy='propagate'. Call the function so"
+        )
+
+
 @functools.cache
 def _kind(name, fields):
     """The named tuple `fields` with further attributes."""
@@ -124,6 +137,8 @@ def _kind(name, fields):
 
     def find(self, attribute):
         given = vars(self).get("_given")
+        if given is not None and (attribute in further or f"{attribute}()" in further):
+            _check_plain(name, attribute, given)
         if given is not None and attribute in further:
             return further[attribute](given, self)
         if given is not None and f"{attribute}()" in further:

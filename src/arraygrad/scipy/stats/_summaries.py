@@ -1,8 +1,8 @@
 """Summaries of samples: k-statistics, L-moments, quantiles, trimmed samples, entropies, robust lines, binned means.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy.stats._functions, numpy, SciPy. Each
-composition is the statistic's definition; "SciPy" as a source is the formula in the function's own documentation. "By
-selection": which elements a result was chosen from is locally constant.
+May import: arraygrad, core.tensor, scipy._axes, scipy._declare, scipy._guards, scipy.stats._functions and _samples,
+numpy, SciPy. Each composition is the statistic's definition; "SciPy" as a source is the formula in the function's own
+documentation. "By selection": which elements a result was chosen from is locally constant.
 """
 
 import math
@@ -12,9 +12,11 @@ from scipy import stats
 
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
+from arraygrad.scipy._axes import back, ones, own, places
 from arraygrad.scipy._declare import composition, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.stats._functions import NAMES, declare_statistic, flat_along
+from arraygrad.scipy.stats._functions import declare_statistic
+from arraygrad.scipy.stats._samples import NAMES, of_samples
 
 __all__ = []
 
@@ -27,12 +29,6 @@ def _composition(name, of, source="SciPy"):
         return function
 
     return declare
-
-
-def _last(a, axis):
-    """The samples along the last axis."""
-    a, axis = flat_along(a, axis)
-    return ag.moveaxis(a, axis, -1)
 
 
 # -- moments ----------------------------------------------------------------------------------------------------------
@@ -57,33 +53,21 @@ def _k_statistic(a, n):
     return (top + m * m * (m + 1.0) * s4) / (m * (m - 1.0) * (m - 2.0) * (m - 3.0))
 
 
-def _kept(found, a, axis, keepdims):
-    """Results without the last axis, or with one of length one where the samples were."""
-    if not keepdims:
-        return found
-    ndim = np.ndim(raw(a))
-    if axis is None:
-        return ag.reshape(found, (1,) * ndim)
-    return ag.expand_dims(found, axis=axis % ndim)
+@of_samples("kstat", "data", "Kendall and Stuart (1958), 12", samples="data")
+def _kstat(data, n=2):
+    return _k_statistic(data, int(n))
 
 
-@declare_statistic("kstat", "data", "Kendall and Stuart (1958), 12")
-def _kstat(data, n=2, axis=None, keepdims=False):
-    return _kept(_k_statistic(_last(data, axis), int(n)), data, axis, keepdims)
+@of_samples("kstatvar", "data", "Kendall and Stuart (1958), 12", samples="data")
+def _kstatvar(data, n=2):
+    m = float(data.shape[-1])
+    k2 = _k_statistic(data, 2)
+    return k2 / m if n == 1 else (2.0 * m * k2**2 + (m - 1.0) * _k_statistic(data, 4)) / (m * (m + 1.0))
 
 
-@declare_statistic("kstatvar", "data", "Kendall and Stuart (1958), 12")
-def _kstatvar(data, n=2, axis=None, keepdims=False):
-    a = _last(data, axis)
-    m = float(a.shape[-1])
-    k2 = _k_statistic(a, 2)
-    found = k2 / m if n == 1 else (2.0 * m * k2**2 + (m - 1.0) * _k_statistic(a, 4)) / (m * (m + 1.0))
-    return _kept(found, data, axis, keepdims)
-
-
-@declare_statistic("lmoment", "sample", "Hosking (1990); by selection", inert="sorted")
-def _lmoment(sample, order=None, axis=0, standardize=True, keepdims=False):
-    a = ag.sort(_last(sample, axis), axis=-1)
+@of_samples("lmoment", "sample", "Hosking (1990); by selection", samples="sample", inert="sorted")
+def _lmoment(sample, order=None, standardize=True):
+    a = ag.sort(sample, axis=-1)
     orders = np.atleast_1d(np.asarray([1, 2, 3, 4] if order is None else order)).astype(int)
     n = a.shape[-1]
     i = np.arange(float(n))
@@ -100,8 +84,8 @@ def _lmoment(sample, order=None, axis=0, standardize=True, keepdims=False):
         ))  # fmt: skip
     if standardize:
         found = [one / found[1] if r > 1 else one for r, one in enumerate(found)]
-    chosen = [_kept(found[r - 1], sample, axis, keepdims) for r in orders]
-    return chosen[0] if np.ndim(order) == 0 and order is not None else ag.stack(chosen)
+    chosen = [found[r - 1] for r in orders]
+    return chosen[0] if np.ndim(order) == 0 and order is not None else chosen
 
 
 @_composition("describe", "a")
@@ -109,7 +93,7 @@ def _describe(a, axis=0, ddof=1, bias=True, nan_policy="propagate"):
     if nan_policy != "propagate":
         raise NotDifferentiable("arraygrad.scipy.stats.describe: the derivative is known for nan_policy='propagate'")
     plain = stats.describe(raw(a), axis, ddof, bias)
-    a, axis = flat_along(a, axis)
+    a, axis = (ag.reshape(ag.asarray(a), (-1,)), 0) if axis is None else (ag.asarray(a), axis)
     return type(plain)(
         plain.nobs, (ag.min(a, axis=axis), ag.max(a, axis=axis)), ag.mean(a, axis=axis),
         ag.var(a, axis=axis, correction=ddof), NAMES["skew"](a, axis, bias=bias),
@@ -120,8 +104,7 @@ def _describe(a, axis=0, ddof=1, bias=True, nan_policy="propagate"):
 # -- limits, quantiles, trimmed samples -------------------------------------------------------------------------------
 
 
-def _limit(a, limit, axis, inclusive, lower):
-    a, axis = flat_along(a, axis)
+def _limit(a, limit, inclusive, lower):
     values = np.asarray(raw(a))
     if limit is None:
         mask = np.ones(values.shape, dtype=bool)
@@ -129,18 +112,18 @@ def _limit(a, limit, axis, inclusive, lower):
         mask = values >= limit if inclusive else values > limit
     else:
         mask = values <= limit if inclusive else values < limit
-    found = (ag.min if lower else ag.max)(ag.where(mask, a, np.inf if lower else -np.inf), axis=axis)
-    return ag.where(np.any(mask, axis=axis), found, np.nan)
+    found = (ag.min if lower else ag.max)(ag.where(mask, a, np.inf if lower else -np.inf), axis=-1)
+    return ag.where(np.any(mask, axis=-1), found, np.nan)
 
 
-@declare_statistic("tmin", "a", "SciPy; by selection")
-def _tmin(a, lowerlimit=None, axis=0, inclusive=True):
-    return _limit(a, lowerlimit, axis, inclusive, True)
+@of_samples("tmin", "a", "SciPy; by selection")
+def _tmin(a, lowerlimit=None, inclusive=True):
+    return _limit(a, lowerlimit, inclusive, True)
 
 
-@declare_statistic("tmax", "a", "SciPy; by selection")
-def _tmax(a, upperlimit=None, axis=0, inclusive=True):
-    return _limit(a, upperlimit, axis, inclusive, False)
+@of_samples("tmax", "a", "SciPy; by selection")
+def _tmax(a, upperlimit=None, inclusive=True):
+    return _limit(a, upperlimit, inclusive, False)
 
 
 def _selection(name, of="a", source="SciPy; by selection"):
@@ -198,25 +181,56 @@ def _sigmaclip(a, low=4.0, high=4.0):
     return type(plain)(kept, middle - spread * low, middle + spread * high)
 
 
-@declare_statistic("quantile", "x", "Hyndman and Fan (1996); by selection")
-def _quantile(x, p, method="linear", axis=0, keepdims=None):
-    x = ag.asarray(x)
-    if np.ndim(raw(p)) and x.ndim != 1 and axis is not None:
-        raise NotDifferentiable(
-            "arraygrad.scipy.stats.quantile: the derivative is known for one p, or for a vector of them and a vector x"
-        )
-    if method not in _NUMPYS:
+# Number of the element below a share p of n elements, from one on: p * n + m.
+_BEFORE = {
+    "inverted_cdf": lambda p: 0.0 * p, "averaged_inverted_cdf": lambda p: 0.0 * p,
+    "closest_observation": lambda p: 0.0 * p - 0.5, "interpolated_inverted_cdf": lambda p: 0.0 * p,
+    "hazen": lambda p: 0.0 * p + 0.5, "weibull": lambda p: p, "linear": lambda p: 1.0 - p,
+    "median_unbiased": lambda p: p / 3.0 + 1.0 / 3.0, "normal_unbiased": lambda p: p / 4.0 + 3.0 / 8.0,
+}  # fmt: skip
+
+
+def _between(x, p, method):
+    """The quantiles p, along the last axis, of the sorted x."""
+    n = float(x.shape[-1])
+    place = p * n + _BEFORE[method](p)
+    values = np.asarray(raw(place))
+    below = np.floor(values) - 1.0
+    if method == "inverted_cdf":
+        share = np.where(values < 0, 0.0, values % 1 > 0)
+    elif method == "averaged_inverted_cdf":
+        share = np.where(values < 0, 0.0, (1.0 + (values % 1 > 0)) / 2.0)
+    elif method == "closest_observation":
+        share = np.where(values < 0, 0.0, 1.0 - ((values % 1 == 0) & (below % 2 == 1)))
+    else:
+        share = place - np.floor(values)
+    share = ag.where(below < 0, 0.0, share)
+    lower, upper = (np.clip(i, 0.0, n - 1.0).astype(int) for i in (below, below + 1.0))
+    return (1.0 - share) * ag.take_along_axis(x, lower, axis=-1) + share * ag.take_along_axis(x, upper, axis=-1)
+
+
+@declare_statistic("quantile", "x p", "Hyndman and Fan (1996); by selection")
+def _quantile(x, p, method="linear", axis=0, nan_policy="propagate", keepdims=None):
+    if method not in _BEFORE:
         raise NotDifferentiable(f"arraygrad.scipy.stats.quantile: the derivative is not known for method={method!r}")
-    found = np.quantile(x, raw(p), axis=axis, method=method, keepdims=bool(keepdims) and np.ndim(raw(p)) == 0)
-    if keepdims and np.ndim(raw(p)) and axis is None:
-        found = ag.reshape(found, (1,) * (x.ndim - 1) + (-1,))
-    return found
-
-
-_NUMPYS = frozenset(
-    "inverted_cdf averaged_inverted_cdf closest_observation interpolated_inverted_cdf hazen weibull linear "
-    "median_unbiased normal_unbiased".split()
-)
+    if nan_policy == "omit" and np.any(np.isnan(np.asarray(raw(x)))):
+        raise NotDifferentiable("arraygrad.scipy.stats.quantile: the derivative is not known where nan are left out")
+    x, p = ag.asarray(x), ag.asarray(p)
+    ndim = max(x.ndim, p.ndim)
+    if not ndim:
+        return 0.0 * p + x
+    if axis is not None and x.ndim:
+        x = ag.sort(x, axis=axis)  # SciPy counts this one in x alone
+    rows, shares = ones(axis, [x, p])
+    rows = rows if axis is not None else ag.sort(rows, axis=-1)
+    values = np.asarray(raw(shares))
+    defined = (values >= 0) & (values <= 1)
+    found = _between(rows, ag.where(defined, shares, 0.5), method)
+    found = ag.where(defined & ~np.any(np.isnan(np.asarray(raw(rows))), axis=-1, keepdims=True), found, np.nan)
+    several = found.shape[-1] != 1
+    if several if keepdims is None else keepdims:
+        return ag.reshape(found, (*[1] * (ndim - 1), -1)) if axis is None else back(found, places(axis, ndim)[0])
+    return found[..., 0]
 
 
 @declare_statistic("scoreatpercentile", "a", "SciPy; by selection")
@@ -243,11 +257,12 @@ def _expectile(a, alpha=0.5, weights=None):
 
 @declare_statistic("false_discovery_control", "ps", "Benjamini and Hochberg (1995); by selection")
 def _false_discovery_control(ps, axis=0, method="bh"):
-    flat, axis = flat_along(ps, axis)
-    p = ag.moveaxis(flat, axis, -1)
+    flat = ag.asarray(ps) if axis is not None else ag.reshape(ag.asarray(ps), (-1,))
+    axis = 0 if axis is None else axis
+    if flat.ndim == 0 or math.prod(flat.shape) <= 1 or flat.shape[axis] <= 1:
+        return flat
+    (p,) = own(axis, flat)
     m = p.shape[-1]
-    if m <= 1:
-        return ag.asarray(ps)
     values = np.asarray(raw(p))
     order = np.argsort(values, axis=-1, kind="stable")
     factors = m / np.arange(1.0, m + 1.0) * (np.sum(1.0 / np.arange(1.0, m + 1.0)) if method.lower() == "by" else 1.0)
@@ -257,14 +272,12 @@ def _false_discovery_control(ps, axis=0, method="bh"):
     stands = np.where(scaled == least, np.arange(m), m)
     stands = np.minimum.accumulate(stands[..., ::-1], axis=-1)[..., ::-1]
     chosen = np.take_along_axis(order, stands, axis=-1)
-    back = np.argsort(order, axis=-1)
-    places = np.take_along_axis(chosen, back, axis=-1)
-    weights = np.take_along_axis(
-        np.broadcast_to(factors, scaled.shape)[..., :], np.take_along_axis(stands, back, -1), -1
-    )
-    found = ag.take_along_axis(p, places, axis=-1) * weights
+    ranks = np.argsort(order, axis=-1)
+    source = np.take_along_axis(chosen, ranks, axis=-1)
+    weights = np.take_along_axis(np.broadcast_to(factors, scaled.shape), np.take_along_axis(stands, ranks, -1), -1)
+    found = ag.take_along_axis(p, source, axis=-1) * weights
     found = ag.where(np.asarray(raw(found)) > 1.0, 1.0, found)
-    return ag.moveaxis(found, -1, axis)
+    return back(found, axis)
 
 
 # -- entropies and directions -----------------------------------------------------------------------------------------
@@ -303,16 +316,17 @@ def _correa(x, m):
     return -ag.mean(ag.log(ag.sum(away * steps, axis=-2) / (n * ag.sum(away * away, axis=-2))), axis=-1)
 
 
-@declare_statistic("differential_entropy", "values", "Vasicek (1976) and others, as SciPy names; by selection")
-def _differential_entropy(values, window_length=None, base=None, axis=0, method="auto", keepdims=False):
-    x = ag.sort(_last(values, axis), axis=-1)
+@of_samples("differential_entropy", "values", "Vasicek (1976) and others, as SciPy names; by selection",
+            samples="values")  # fmt: skip
+def _differential_entropy(values, window_length=None, base=None, method="auto"):
+    x = ag.sort(values, axis=-1)
     n = x.shape[-1]
     m = math.floor(math.sqrt(n) + 0.5) if window_length is None else int(window_length)
     method = method.lower()
     if method == "auto":
         method = "van es" if n <= 10 else "ebrahimi" if n <= 1000 else "vasicek"
     found = {"vasicek": _vasicek, "van es": _van_es, "ebrahimi": _ebrahimi, "correa": _correa}[method](x, m)
-    return _kept(found if base is None else found / math.log(base), values, axis, keepdims)
+    return found if base is None else found / math.log(base)
 
 
 @_composition("directional_stats", "samples", "Mardia and Jupp (2000)")
