@@ -14,6 +14,7 @@ from arraygrad.scipy._declare import REGISTRY, gradients_of_composition, raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.linalg import _equations as _declared  # noqa: F401 (declares solve_continuous_lyapunov)
 from arraygrad.scipy.linalg._chapter import NAMES, adjoint, by_composition, by_rule, constants, no_rule, shape_of
+from arraygrad.scipy.linalg._forms import gather
 from arraygrad.scipy.linalg._solve import GILES
 
 __all__ = []
@@ -45,7 +46,7 @@ def _band(a, count, lower, beyond):
     return ag.where(inside, a[..., np.clip(i, 0, n - 1), np.broadcast_to(j, i.shape)], beyond)
 
 
-@by_composition("cholesky_banded", "ab", "Murray (2016)")
+@by_composition("cholesky_banded", "ab", "Murray (2016)", core="ab:2")
 def _cholesky_banded(ab, lower=False):
     triangle = _whole(ab, lower)
     factor = ag.linalg.cholesky(_hermitian(triangle, lower), upper=not lower)
@@ -57,7 +58,7 @@ def _hermitian(triangle, lower):
     return triangle + adjoint(ag.tril(triangle, k=-1) if lower else ag.triu(triangle, k=1))
 
 
-@by_composition("cho_solve_banded", "cb_and_lower b", GILES)
+@by_composition("cho_solve_banded", "cb_and_lower b", GILES, core="cb_and_lower:2,- b:1|2")
 def _cho_solve_banded(cb_and_lower, b):
     cb, lower = cb_and_lower
     return NAMES["cho_solve"]((_whole(cb, bool(lower)), bool(lower)), ag.asarray(b))
@@ -68,7 +69,7 @@ def _chosen(found, all_values):
     return np.array([int(np.argmin(np.abs(all_values - w))) for w in found], dtype=int)
 
 
-@by_rule("eig_banded", "a_band", "the table: Giles (2008)", inert="select select_range max_ev")
+@by_rule("eig_banded", "a_band", "the table: Giles (2008)", core="a_band:2", each=True, inert="select select_range max_ev")
 def _eig_banded(g, ans, a_band, lower=False, eigvals_only=False):
     g_w, w, g_v, v = (g, ans, None, None) if eigvals_only else (g[0], ans[0], g[1], ans[1])
 
@@ -83,7 +84,7 @@ def _eig_banded(g, ans, a_band, lower=False, eigvals_only=False):
     return gradients_of_composition(call, (g_w, g_v), [ag.asarray(a_band)])[0]
 
 
-@by_composition("eigvals_banded", "a_band", "the table: Giles (2008)", inert="select select_range")
+@by_composition("eigvals_banded", "a_band", "the table: Giles (2008)", core="a_band:2", each=True, inert="select select_range")
 def _eigvals_banded(a_band, lower=False, select="a", select_range=None):
     all_w = NAMES["eigvalsh"](_whole(a_band, lower), lower=lower)
     found = scipy.linalg.eigvals_banded(raw(a_band), lower=lower, select=select, select_range=select_range)
@@ -155,7 +156,7 @@ def _qr_delete(Q, R, k, p=1, which="row"):
     return _signed_qr(ag.take(a, kept, axis=axis), plain)
 
 
-@by_composition("qr_multiply", "a c", "the table: Giles (2008)")
+@by_composition("qr_multiply", "a c", "the table: Giles (2008)", core="a:2 c:1|2", each=True)
 def _qr_multiply(a, c, mode="right", conjugate=False):
     a, c = ag.asarray(a), ag.asarray(c)
     if shape_of(a)[0] < shape_of(a)[1]:
@@ -165,7 +166,7 @@ def _qr_multiply(a, c, mode="right", conjugate=False):
     return (mm(c, q) if mode == "right" else mm(q, c)), r
 
 
-@by_composition("rq", "a", "the table: Giles (2008); the QR of the matrix turned round")
+@by_composition("rq", "a", "the table: Giles (2008); the QR of the matrix turned round", core="a:2", each=True)
 def _rq(a, mode="full"):
     a = ag.asarray(a)
     m, n = shape_of(a)
@@ -178,7 +179,7 @@ def _rq(a, mode="full"):
     return r * sign, q * sign[:, None]
 
 
-@by_composition("subspace_angles", "A B", "Knyazev and Argentati (2002)")
+@by_composition("subspace_angles", "A B", "Knyazev and Argentati (2002)", core="A:2 B:2", each=True)
 def _subspace_angles(A, B):
     bases = [NAMES["qr"](ag.asarray(m), mode="economic")[0] for m in (A, B)]
     first, second = bases if shape_of(bases[0])[1] >= shape_of(bases[1])[1] else bases[::-1]
@@ -195,14 +196,14 @@ def _subspace_angles(A, B):
 # -- others -----------------------------------------------------------------------------------------------------------
 
 
-@by_composition("diagsvd", "s", DEFINITION)
+@by_composition("diagsvd", "s", DEFINITION, core="s:1", each=True)
 def _diagsvd(s, M, N):
     s = ag.asarray(s)
     k = shape_of(s)[0]
     return ag.pad(s[:, None] * np.eye(k), ((0, M - k), (0, N - k)))
 
 
-@by_rule("signm", "A", "Kenney and Laub (1991)", inert="disp")
+@by_rule("signm", "A", "Kenney and Laub (1991)", core="A:2", inert="disp")
 def _signm(g, ans, A):
     # S^2 = 1 and A S = S A give N S' + S' N = A' - S A' S, with N = A S.
     s = adjoint(ans)
@@ -211,26 +212,26 @@ def _signm(g, ans, A):
     return w - mm(mm(s, w), s)
 
 
-@by_composition("matrix_balance", "A", "by pieces: the scales are powers of two")
+@by_composition("matrix_balance", "A", "by pieces: the scales are powers of two", core="A:2", each=True)
 def _matrix_balance(A, permute=True, scale=True, separate=False):
     A = ag.asarray(A)
     _, turn = scipy.linalg.matrix_balance(raw(A), permute, scale, False)
     return mm(mm(np.linalg.inv(turn), A), turn), None
 
 
-@by_composition("fiedler_companion", "a", DEFINITION)
+@by_composition("fiedler_companion", "a", DEFINITION, core="a:1")
 def _fiedler_companion(a):
     a = ag.asarray(a)
-    n = shape_of(a)[0]
+    n = shape_of(a)[-1]
     # Which coefficient stands where, read from one whose coefficients are their own numbers.
     labels = -scipy.linalg.fiedler_companion(np.arange(1.0, n + 1.0))
     ones = labels == -1.0
     places = np.where(ones | (labels == 0.0), 1.0, labels).astype(int) - 1
-    taken = ag.reshape(ag.take(a, places.ravel()), places.shape)
-    return ag.where(ones, 1.0, ag.where(labels == 0.0, 0.0, -taken / a[0]))
+    first = ag.reshape(a[..., 0], (*shape_of(a)[:-1], *[1] * places.ndim))
+    return ag.where(ones, 1.0, ag.where(labels == 0.0, 0.0, -gather(a, places) / first))
 
 
-@by_composition("ldl", "A", "elimination, by the blocks that SciPy chose", inert="overwrite_a")
+@by_composition("ldl", "A", "elimination, by the blocks that SciPy chose", core="A:2", each=True, inert="overwrite_a")
 def _ldl(A, lower=True, hermitian=True):
     A = ag.asarray(A)
     if raw(A).dtype.kind == "c":
@@ -258,7 +259,7 @@ def _ldl(A, lower=True, hermitian=True):
     return ag.take(factor, np.argsort(perm), axis=0), d, None
 
 
-@by_composition("hessenberg", "a", "reflections (Householder 1958)")
+@by_composition("hessenberg", "a", "reflections (Householder 1958)", core="a:2", each=True)
 def _hessenberg(a, calc_q=False):
     a = ag.asarray(a) + 0.0
     n = shape_of(a)[0]
@@ -278,11 +279,9 @@ def _hessenberg(a, calc_q=False):
     return (h, q) if calc_q else h
 
 
-@by_composition("cdf2rdf", "w v", DEFINITION)
+@by_composition("cdf2rdf", "w v", DEFINITION, core="w:1 v:2", each=True)
 def _cdf2rdf(w, v):
     w, v = ag.asarray(w), ag.asarray(v)
-    if w.ndim > 1:
-        raise NotDifferentiable("arraygrad.scipy.linalg.cdf2rdf: one matrix at a time has derivatives")
     n = shape_of(w)[0]
     imaginary = np.imag(raw(w))
     first = np.flatnonzero(imaginary)[::2]
