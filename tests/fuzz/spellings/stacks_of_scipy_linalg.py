@@ -82,6 +82,20 @@ def rows(rng, draw, n):
     return draw(2, n)
 
 
+def longer_rows(rng, draw, n):
+    return draw(2, n + 1)
+
+
+def very_tall(rng, draw, n):
+    return draw(2 * n + 1, n)
+
+
+def paired_values(rng, draw, n):
+    """Eigenvalues of which pairs are conjugate."""
+    pairs = [part for z in draw(n // 2 + 1) for part in (1j + z, np.conj(1j + z))]
+    return np.array(pairs[:n] if n % 2 == 0 else [0.5 + draw().real, *pairs[: n - 1]])
+
+
 def tall_columns(rng, draw, n):
     return draw(n + 1, 2)
 
@@ -227,13 +241,13 @@ CASES = {
     "cho_factor": (part("cho_factor", (0,)), (positive,), LOWER),
     "cho_solve lower": (paired("cho_solve", (True,)), (triangle, (vector, columns)), NONE),
     "cho_solve upper": (paired("cho_solve", (False,)), (triangle, (vector, columns)), NONE),
-    "lu": (None, ((general, tall, wide),), ({}, {"permute_l": False})),
+    "lu": (None, ((general, tall, wide),), ({}, {"permute_l": True}, {"p_indices": True})),
     "lu_factor": (part("lu_factor", (0,)), (general,), NONE),
     "lu_solve": (factored("lu_solve", "lu_factor"), (general, (vector, columns)),
                  ({}, {"trans": 1}, {"trans": 2})),
     "qr": (None, ((general, tall, wide),), ({"mode": "economic"},)),
     "qr of pivots": (part("qr", (0, 1)), ((general, tall),), ({"mode": "economic", "pivoting": True},)),
-    "qr_multiply": (None, (tall, rows), ({"mode": "right"},)),
+    "qr_multiply": (None, (tall, (one_right_side, longer_rows)), ({"mode": "right"},)),
     "qr_multiply of rows": ("qr_multiply", (general, (vector, rows)), CONJUGATE),
     "qr_multiply from the left": ("qr_multiply", (general, (vector, columns)),
                                   ({"mode": "left"}, {"mode": "left", "conjugate": True})),
@@ -245,7 +259,7 @@ CASES = {
     "eigh of two": (sizes("eigh"), (symmetric, positive), LOWER),
     "eigvalsh": (None, (symmetric,), LOWER),
     "eigvalsh of two": ("eigvalsh", (symmetric, positive), LOWER),
-    "eigvals": (None, (spectrum_matrix := symmetric,), NONE),
+    "eigvals": (None, (symmetric,), NONE),
     "eig_banded": (sizes("eig_banded"), (hermitian_band,), NONE),
     "eigvals_banded": (None, (hermitian_band,), NONE),
     "eigvalsh_tridiagonal": (None, (spectrum, shorter), NONE),
@@ -286,8 +300,9 @@ CASES = {
     "solve_discrete_lyapunov": (None, (small, any_matrix), ({}, {"method": "bilinear"})),
     "solve_continuous_are": (riccati("solve_continuous_are"), (small, columns, positive, positive), NONE),
     "solve_discrete_are": (riccati("solve_discrete_are"), (small, columns, positive, positive), NONE),
-    "subspace_angles": (None, (tall, tall), NONE),
+    "subspace_angles": (None, ((tall, very_tall), (tall, very_tall)), NONE),
     "orthogonal_procrustes": (None, (tall, tall), NONE),
+    "cdf2rdf": (None, (paired_values, any_matrix), NONE),
     "diagsvd": (lambda module, s: module.diagsvd(s, np.shape(s)[-1], 4), (vector,), NONE),
     "matrix_balance": (part("matrix_balance", (0,)), (general,), NONE),
     "ldl": (part("ldl", (0, 1)), (symmetric,), LOWER),
@@ -342,7 +357,7 @@ def member(rng, label, batch=None, kind=None, n=None, options=None):
         make = operand[int(rng.integers(len(operand)))] if isinstance(operand, tuple) else operand
         size = 2 if name.endswith("_are") and place == 3 else m
         # A vector on the right side has no stack: with leading axes it would be a matrix.
-        alone = isinstance(operand, tuple) and make in (vector, one_right_side) and columns_or_rows(operand)
+        alone = isinstance(operand, tuple) and make in (vector, one_right_side, number) and len(operand) > 1 and vector not in operand[1:] and (make is number or columns_or_rows(operand))
         own = () if alone else part_of(rng, batch)
         arrays.append(stacked(rng, make, draw, size, own).astype(kind))
 

@@ -55,6 +55,8 @@ def _symmetric(a, lower):
 @by_composition("solve", "a b", GILES, core="a:2 b:1|2")
 def _solve(a, b, lower=False, assume_a=None, transposed=False):
     structure = _STRUCTURE.get(assume_a)
+    if np.size(raw(a)) == 1:  # SciPy divides: by what is no real number too, and right sides of any length
+        return ag.asarray(b) / (ag.reshape(a, (1,) * np.ndim(raw(b))) if np.ndim(raw(a)) == 2 else a)
     a = a if structure is None else structure(a, lower)
     return ag.linalg.solve(turned(ag.asarray(a), 1 if transposed else 0), ag.asarray(b))
 
@@ -237,6 +239,9 @@ def _solve_banded(g, ans, l_and_u, ab, b):
 def _solveh_banded(ab, b, lower=False):
     ab = ag.asarray(ab)
     width = shape_of(ab)[0] - 1
+    if is_complex(ab):  # of the diagonal the real part is read
+        own = np.arange(width + 1)[:, None] == (0 if lower else width)
+        ab = ag.where(own, ag.astype(ag.real(ab), raw(ab).dtype), ab)
     if lower:
         below = ab
         above = _shifted(ag.flip(ab, axis=0), np.arange(-width, 1))[:-1]

@@ -6,7 +6,7 @@ A function of scipy.linalg takes arrays with so many core axes each, the last on
 stack; they broadcast among the arguments, and are the first ones of every result. A declaration says how many core axes
 each argument has, in a text such as "a:2 b:1|2":
 
-- `b:1|2`: a matrix where the argument has two axes or more, else a vector. `q:0|2` likewise: a matrix or a number.
+- `b:1|2`: a vector where the argument has one axis or none, else a matrix. `q:0|2` likewise: a number or a matrix.
 - `lu_and_piv:2,1`: of the elements of a tuple. One count holds for all elements (`arrs:2`), and `c_and_lower:2,-` leaves
   the second one as it is.
 
@@ -124,7 +124,7 @@ def _leaves(named, counts):
             if part is None or count is None:
                 continue
             ndim = np.ndim(raw(part))
-            core = max([n for n in count if n <= ndim], default=count[0])
+            core = min([n for n in count if n >= ndim], default=count[-1])
             found.append(_Leaf(name, place, part, core, len(count) > 1))
     return found
 
