@@ -170,7 +170,7 @@ general(
 general(
     "eigh",
     "x, /",
-    x=lambda xp, g, ans: _factorizations.eigh(xp, g, ans),
+    x=lambda xp, g, ans, x: _factorizations.eigh(xp, g, ans, x),
     extension="linalg",
     results=("eigenvalues", "eigenvectors"),
     holomorphic=False,

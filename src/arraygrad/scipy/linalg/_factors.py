@@ -189,7 +189,7 @@ def _svd(g, ans, a, full_matrices=True, compute_uv=True):
     if not compute_uv:
         u, _, vh = NAMES["svd"](a, full_matrices=False)
         return ag.matmul(u * g[..., None, :], vh)
-    return table.svd(namespace_of(a), tuple(g), tuple(ans), shape_of(a), full_matrices)
+    return table.svd(namespace_of(a), tuple(g), tuple(ans), a, full_matrices)
 
 
 @by_composition("svdvals", "a", "the table: Townsend (2016)", core="a:2")
@@ -200,13 +200,14 @@ def _svdvals(a):
 # -- eigenvalues ------------------------------------------------------------------------------------------------------
 
 
-def _generalized(g_w, g_v, w, v):
+def _generalized(g_w, g_v, w, v, a, b):
     """Gradients of a and b from dw_i = v_i^H (da - w_i db) v_i and dv = v c, both Hermitian.
 
     c_ij = v_i^H (da - w_j db) v_j / (w_j - w_i), and c_ii = -v_i^H db v_i / 2 as v^H b v = 1.
     """
-    n = shape_of(v)[-1]
-    own = np.eye(n, dtype=bool)
+    xp = namespace_of(v)
+    own = np.eye(shape_of(v)[-1], dtype=bool)
+    of_a = of_b = 0.0
     in_a = ag.zeros_like(v)
     in_b = ag.zeros_like(v)
     if g_w is not None:
@@ -214,15 +215,23 @@ def _generalized(g_w, g_v, w, v):
         in_b = in_b + ag.where(own, (g_w * w)[..., None, :], 0.0)
     if g_v is not None:
         turn = ag.matmul(adjoint(v), g_v)
-        table._check_phase(namespace_of(v), "eigh", own, turn) if raw(v).dtype.kind == "c" else None
-        gap = ag.where(own, 1.0, w[..., None, :] - w[..., :, None])
-        in_a = in_a + ag.where(own, 0.0, turn / gap)
-        in_b = in_b + ag.where(own, 0.5 * turn, turn * w[..., None, :] / gap)
+        table._check_phase(xp, "eigh", own, turn) if is_complex(v) else None
+        over_gap, chosen, at, zero = table.by_pairs(xp, g_w, g_v, w, v, own, turn)
+        of_a = of_b = zero
+        for j in at:
+            one, row = v[..., :, j, None], adjoint(v)[..., j, None, :]
+            y, m = table.by_equations(xp, chosen, a, w[..., j], v[..., :, j], None, g_v[..., :, j], b)
+            part = ag.matmul(y, row)
+            of_a, of_b = of_a + part, of_b + w[..., j, None, None] * part + 0.5 * m * ag.matmul(one, row)
+        if at:  # what they leave to the sums
+            turn = ag.where(chosen[..., None, None] & ag.any(g_v.detach() != 0, axis=-2, keepdims=True), 0.0, turn)
+        in_a = in_a + ag.where(own, 0.0, over_gap)
+        in_b = in_b + ag.where(own, 0.5 * turn, over_gap * w[..., None, :])
 
     def outer(inner):
         return ag.matmul(ag.matmul(v, inner), adjoint(v))
 
-    return outer(in_a), -outer(in_b)
+    return of_a + outer(in_a), -(of_b + outer(in_b))
 
 
 @by_rule("eigh", "a b", "the table: Giles (2008); de Leeuw (2007) with b", core="a:2 b:2", inert="type turbo eigvals")
@@ -235,9 +244,10 @@ def _eigh(g, ans, a, b=None, lower=True, eigvals_only=False, type=1):
     else:
         (g_w, g_v), (w, v) = g, ans
     if b is None:
-        return table.eigh(namespace_of(v), (g_w, g_v), (w, v), not lower)
-    of_a, of_b = _generalized(g_w, g_v, w, v)
+        return table.eigh(namespace_of(v), (g_w, g_v), (w, v), ag.asarray(a), not lower)
     xp = namespace_of(v)
+    pair = [table.hermitian(xp, ag.asarray(m), not lower) for m in (a, b)]
+    of_a, of_b = _generalized(g_w, g_v, w, v, *pair)
     return {"a": table.of_triangle(xp, of_a, not lower), "b": table.of_triangle(xp, of_b, not lower)}
 
 
@@ -250,7 +260,7 @@ def _eigvalsh(a, b=None, lower=True):
 def _eig(g, ans, a, right=True):
     if not right:
         raise NotDifferentiable("arraygrad.scipy.linalg.eig: the derivative needs right=True; use eigvals")
-    return table.eig(namespace_of(ans[1]), tuple(g), tuple(ans))
+    return table.eig(namespace_of(ans[1]), tuple(g), tuple(ans), ag.asarray(a))
 
 
 @by_composition("eigvals", "a", "the table: Boeddeker et al. (2017)", core="a:2")
