@@ -154,6 +154,8 @@ def svd(xp, g, ans, x, full_matrices):
             rest = ~(found[0][..., None] & used)[..., None, :]
             g_u = None if g_u is None else xp.where(rest, g_u, 0.0)
             g_vh = None if g_vh is None else xp.where(xp.matrix_transpose(rest), g_vh, 0.0)
+        s = _not_divided_by(xp, s, None if found is None else found[0], used)
+        column, row = s[..., :, None], s[..., None, :]
     gap = xp.where(own, 1.0, (row - column) * (row + column))
     inner = xp.zeros_like(gap) if g_s is None else xp.where(own, g_s[..., None, :], 0.0)
     turn_u = None if g_u is None else xp.matmul(adjoint(xp, u), g_u)
@@ -189,7 +191,7 @@ def _skew(xp, a, own):
 # vectors: nan where a gradient needs them. "Equal" is up to the rounding of the values: what is below has no digits.
 # Where vectors have no gradient their pair counts for nothing. Zeros of a gradient do not say that, though: that of
 # V diag(l) V^H is zero for vectors whose l is zero, and depends on them. So of values that are equal to the last bit
-# they are believed where other vectors have a gradient, and other values have one if any has (`_believed`).
+# they are believed where the values have no gradient at all, or others have one (`_believed`).
 #
 # For derivatives of these sums the pairs that have no gradient matter too. Their parts cancel, but for rounding errors
 # that are divided by their gap. So where values are close, a recorded gradient of vectors whose own value stands alone
@@ -212,27 +214,34 @@ def _equal(xp, values, own):
     return ~own & (gaps <= share * largest[..., None])
 
 
+def _not_divided_by(xp, values, chosen, used):
+    """The values as constants, where all that is divided by their gaps is zero."""
+    rest = xp.any(used, axis=-1)
+    return values if bool(xp.any(rest if chosen is None else rest & ~chosen)) else unrecorded(values)
+
+
 def _over(xp, a, gap, equal, believed):
-    """a / gap; where values are equal nan, or zero if a is zero and that is believed. A constant there."""
+    """a / gap; where values are equal nan, or zero if a is zero and that is believed. A constant there.
+
+    Values that are equal up to rounding, but not to the last bit, have a gap: zero over it is zero.
+    """
     none = equal & (unrecorded(a) == 0) & (believed | (unrecorded(gap) != 0))
     return xp.where(equal, xp.where(none, 0.0, xp.nan), a / xp.where(equal, 1.0, gap))
 
 
 def _believed(xp, g_values, used, equal):
     """(..., 1, 1): whether zeros in gradients of vectors of equal values mean that the vectors have none."""
-    found = xp.any(used, axis=-1, keepdims=True)
+    shared = xp.any(equal, axis=-2)
+    found = ~xp.any(used & shared, axis=-1, keepdims=True)
     if g_values is not None:
         there = unrecorded(g_values) != 0
-        found = found & xp.any(there, axis=-1, keepdims=True)
-        found = found & ~xp.any(there & xp.any(equal, axis=-2), axis=-1, keepdims=True)
+        found = found & xp.any(there, axis=-1, keepdims=True) & ~xp.any(there & shared, axis=-1, keepdims=True)
     return found[..., None]
 
 
 def _without_derivative(xp, g, columns):
     """Zero, whose derivative by the columns of g is nan: these have no gradient, and none is known if they had one."""
-    there = xp.where(columns[..., None, :], g, 1.0)
-    return 0.0 * xp.sum(xp.sqrt(xp.real(there * xp.conj(there)) if is_complex(xp, g.dtype) else there * there),
-                        axis=(-2, -1), keepdims=True)  # fmt: skip
+    return xp.sum(xp._zero_unknown(xp.where(columns[..., None, :], g, 0.0)), axis=(-2, -1), keepdims=True)
 
 
 def _is_recorded(a):
@@ -281,13 +290,14 @@ def _as_of(g, values):
     return g + 0.0 * values if _is_recorded(g) and g.requires_grad else g
 
 
-def by_equations(xp, chosen, a, value, v, g_value, g_v, b=None):
-    """(y, m) of the gradient y v^H of a, where `value` is an eigenvalue of a that stands alone and v its vector.
+def by_equations(xp, chosen, a, v, g_value, g_v, b=None):
+    """(y, m) of the gradient y v^H of a, where v is the vector of an eigenvalue of a that stands alone, `value`.
 
     (value - a) dv + v dvalue = da v and v^H dv = 0 are regular equations for the changes. With a Hermitian b, where
     a v = value b v and v^H b v = 1, they are (value b - a) dv + b v dvalue = (da - value db) v and v^H b dv =
     -v^H db v / 2, so that the gradient of b is -value y v^H - m v v^H / 2. Elsewhere than at `chosen` both are zero.
     """
+    value = _quotient_of(xp, a, v, b)  # not the decomposition's: nothing here depends on other values
     n = v.shape[-1]
     size = xp.abs(unrecorded(value))
     scale = xp.where(size == 0, 1.0, size)[..., None, None]  # of the border: any will do, this one keeps the digits
@@ -304,6 +314,15 @@ def by_equations(xp, chosen, a, value, v, g_value, g_v, b=None):
     g = xp.concat([g_v[..., :, None], g_value], axis=-2)
     y = xp.linalg.solve(adjoint(xp, xp.where(chosen, matrix, regular)), xp.where(chosen, g, 0.0))
     return y[..., :n, :], scale * y[..., n:, :]
+
+
+def _quotient_of(xp, a, v, b):
+    """v^H a v / v^H b v, the eigenvalue of v; what is below is one, or the constant that it is."""
+    column = v[..., :, None]
+    row = adjoint(xp, column)
+    below = unrecorded(xp.matmul(row, column if b is None else xp.matmul(b, column)))
+    found = (xp.matmul(row, xp.matmul(a, column)) / below)[..., 0, 0]
+    return found if b is None or not is_complex(xp, found.dtype) else xp.astype(xp.real(found), found.dtype)
 
 
 def _has_gradient(xp, g):
@@ -331,7 +350,7 @@ def _singular_vectors_alone(xp, found, x, u, s, vh, g_u, g_v):
     for j in at:
         both = xp.concat([u[..., :, j], v[..., :, j]], axis=-1)
         g = xp.concat([g_u[..., :, j], g_v[..., :, j]], axis=-1)
-        y, _ = by_equations(xp, chosen, whole, s[..., j], both, None, g)
+        y, _ = by_equations(xp, chosen, whole, both, None, g)
         gradient = gradient + xp.matmul(y[..., :m, :], vh[..., j, None, :])
         gradient = gradient + xp.matmul(u[..., :, j, None], adjoint(xp, y[..., m:, :]))
     return gradient
@@ -367,7 +386,7 @@ def eigh(xp, g, ans, x, upper=False):
     over_gap, chosen, at, alone = by_pairs(xp, g_l, g_v, values, v, own, turn)
     a = hermitian(xp, x, upper) if at else None
     for j in at:
-        y, _ = by_equations(xp, chosen, a, values[..., j], v[..., :, j], None, g_v[..., :, j])
+        y, _ = by_equations(xp, chosen, a, v[..., :, j], None, g_v[..., :, j])
         alone = alone + xp.matmul(y, vh[..., j, None, :])
     diagonal = 0.0 if g_l is None else g_l[..., None, :]
     inner = xp.where(own, diagonal, over_gap)
@@ -390,6 +409,7 @@ def by_pairs(xp, g_l, g_v, values, v, own, turn):
         chosen, at = _alone(xp, values, used) or (None, ())
         if at:
             turn = xp.where((chosen[..., None] & used)[..., None, :], 0.0, turn)
+        values = _not_divided_by(xp, values, chosen, used)
     gap = xp.where(own, 1.0, values[..., None, :] - values[..., :, None])
     return _over(xp, turn, gap, equal, believed), chosen, at, zero
 
@@ -473,7 +493,7 @@ def _eigenvectors_alone(xp, g_l, g_v, values, v, x, used):
     for j in at:
         one = v[..., :, j]
         g_one = xp.zeros_like(one) if g_v is None else g_v[..., :, j]
-        y, _ = by_equations(xp, chosen, x, values[..., j], one, None if g_l is None else g_l[..., j], g_one)
+        y, _ = by_equations(xp, chosen, x, one, None if g_l is None else g_l[..., j], g_one)
         gradient = gradient + xp.matmul(y, xp.conj(one)[..., None, :])
     return gradient, False if bool(xp.all(chosen)) else ~chosen[..., None]
 

@@ -179,6 +179,13 @@ general(
     doc="Cofactors of square matrices (..., n, n): the derivative of `det`, right at singular matrices too.",
 )
 general(
+    "_zero_unknown",
+    "x, /",
+    forward=lambda xp, x: xp.zeros_like(x),
+    x=lambda xp, g: xp.full_like(g, xp.nan),
+    doc="Zeros of the shape of x that have no known derivative: it is nan.",
+)
+general(
     "_cofactors_along",
     "x1, x2, /",
     forward=lambda xp, x1, x2: _cofactor.along(xp, x1, x2),

@@ -15,6 +15,8 @@ import arraygrad.scipy.linalg as ours
 
 from .spelling import Spelling
 
+CALLS = 25
+
 # Values of which the last one, or the first, is alone.
 VALUES = {
     "equal": [1.0, 1.0, 3.0], "alone first": [-2.0, 1.0, 1.0], "zero": [0.0, 0.0, 2.0], "apart": [1.0, 2.0, 4.0],
@@ -198,7 +200,7 @@ def draw(rng, label=None, kind=None):
         b = unitary(rng, len(values), kind)
         p = np.eye(len(values)) + 0.2 * b
         arrays = [p @ a @ turned(p), p @ turned(p)]
-    elif rng.random() < 0.3:  # only one of a stack has equal values
+    elif rng.random() < 0.3 and not exactly:  # only one of a stack has equal values
         other = make(rng, VALUES["apart"] if len(values) == 3 else np.arange(1.0, 1.0 + len(values)), kind, exactly)
         if label in ("eig", "eigvals"):  # chosen by their value
             other = 1.0 * a

@@ -1,6 +1,6 @@
 """Factorisations: the rules of the table, at the signs and orders that SciPy's LAPACK chose.
 
-May import: arraygrad, engine, ops._factorizations, scipy._declare, scipy._guards, scipy.linalg._chapter, numpy, SciPy.
+May import: arraygrad, core.tensor, engine, namespaces.namespace, ops._factorizations, scipy._declare, scipy._guards, scipy.linalg._chapter, numpy, SciPy.
 """
 
 import functools
@@ -9,7 +9,9 @@ import numpy as np
 import scipy.linalg
 
 import arraygrad as ag
+from arraygrad.core.tensor import backend_of
 from arraygrad.engine.node import is_grad_enabled
+from arraygrad.namespaces.namespace import make_graph_namespace
 from arraygrad.ops import _factorizations as table
 from arraygrad.scipy._declare import REGISTRY, raw
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
@@ -27,8 +29,12 @@ from arraygrad.scipy.linalg._solve import rows_of
 __all__ = []
 
 
+# What the table's rules see of NumPy where they are recorded: its internal operations too.
+_GRAPH = make_graph_namespace(lambda: ag.numpy, backend_of(ag.asarray(np.zeros(()))))
+
+
 def namespace_of(t):
-    return t.__array_namespace__()
+    return _GRAPH
 
 
 # -- Cholesky ---------------------------------------------------------------------------------------------------------
@@ -220,7 +226,7 @@ def _generalized(g_w, g_v, w, v, a, b):
         of_a = of_b = zero
         for j in at:
             one, row = v[..., :, j, None], adjoint(v)[..., j, None, :]
-            y, m = table.by_equations(xp, chosen, a, w[..., j], v[..., :, j], None, g_v[..., :, j], b)
+            y, m = table.by_equations(xp, chosen, a, v[..., :, j], None, g_v[..., :, j], b)
             part = ag.matmul(y, row)
             of_a, of_b = of_a + part, of_b + w[..., j, None, None] * part + 0.5 * m * ag.matmul(one, row)
         if at:  # what they leave to the sums
