@@ -1,9 +1,11 @@
 """The matrix of cofactors, which is the derivative of the determinant, right at singular matrices too.
 
-May import: ops._helpers. Everything uses only the standard.
+May import: ops._helpers, ops._scans. Everything uses only the standard and the table's internal operations.
 """
 
-from arraygrad.ops._helpers import adjoint, eye_mask
+import math
+
+from arraygrad.ops._helpers import adjoint, eye_mask, unrecorded
 from arraygrad.ops._scans import exclusive_products
 
 
@@ -25,6 +27,11 @@ def cofactor_rule(xp, g, x):
         cofactors = _stretch(xp, det) * inverse
         trace = xp.sum(g * cofactors, axis=(-2, -1), keepdims=True)
         return trace * inverse - xp.matmul(xp.matmul(inverse, xp.matrix_transpose(g)), cofactors)
+    return xp._cofactors_along(x, g)
+
+
+def along(xp, x, g):
+    """The derivative of the cofactors of x along g, by singular values; symmetric as a matrix that acts on g."""
     # In the frame of the singular vectors x is diagonal, and the second derivative of det by elements (i, i), (j, j)
     # is the product of all singular values but two; by (i, j), (j, i) its negative; all others vanish.
     u, s, vh, phase = _decompose(xp, x)
@@ -36,6 +43,34 @@ def cofactor_rule(xp, g, x):
     spread = xp.matmul(pairs, xp.expand_dims(diagonal, axis=-1))
     turned = xp.where(own, spread, -pairs * xp.matrix_transpose(inner))
     return phase * xp.matmul(xp.conj(u), xp.matmul(turned, xp.conj(vh)))
+
+
+def along_rule(xp, g, x1, x2):
+    """Gradient of x1: the third derivative of the determinant along x2 and g.
+
+    It is that of `_cofactors_along(x1 + t x2, g)` by t at zero, a polynomial of degree n - 2 in t. From so many values
+    it is known but for rounding errors, at any matrix, and the values are differentiable in their turn.
+    """
+    degree = x1.shape[-1] - 2
+    if degree < 1 or 0 in x1.shape:
+        return xp.zeros_like(x1)
+    size, direction = _size(xp, x1), _size(xp, x2)
+    # Steps of the matrix's own size: the terms of all degrees are as large as each other.
+    step = xp.where(size == 0, 1.0, size) / xp.where(direction == 0, 1.0, direction)
+    count = (degree + 1) // 2
+    nodes = [math.sin(math.pi * (2 * k + 1) / (4 * count)) for k in range(count)]
+    found = 0.0
+    for node in nodes:
+        weight = math.prod(other**2 / (other**2 - node**2) for other in nodes if other != node)
+        move = node * step * x2
+        change = xp._cofactors_along(x1 + move, g) - xp._cofactors_along(x1 - move, g)
+        found = found + weight / (2 * node) * (change / step)
+    return found
+
+
+def _size(xp, x):
+    """The largest size among the elements of each matrix (..., 1, 1), a constant."""
+    return xp.max(xp.abs(unrecorded(x)), axis=(-2, -1), keepdims=True)
 
 
 def _all_but_two(xp, s):

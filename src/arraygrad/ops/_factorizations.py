@@ -6,7 +6,7 @@ mode"; Murray (2016) for Cholesky; Townsend (2016) for the singular value decomp
 complex eigenvectors.
 """
 
-from arraygrad.ops._helpers import adjoint, eye_mask, is_complex
+from arraygrad.ops._helpers import adjoint, eye_mask, is_complex, unrecorded
 
 # How far, in absolute terms, a gradient may be from not depending on a vector's phase (PyTorch's tolerance).
 PHASE_TOLERANCE = 1e-2
@@ -106,11 +106,12 @@ def svdvals(xp, g, x):
     found = compiled(xp, "_svdvals_gradient", g, x)
     if found is not None:
         return found
-    u, _, vh = xp.linalg.svd(x, full_matrices=False)
+    u, values, vh = xp.linalg.svd(x, full_matrices=False)
+    g = _as_of(g, values)
     return xp.matmul(u * g[..., None, :], vh)
 
 
-def svd(xp, g, ans, x_shape, full_matrices):
+def svd(xp, g, ans, x, full_matrices):
     """U (skew(U^H g_U) / E S + S skew(V^H g_V) / E + diag(g_S)) V^H, where E_ij = s_j^2 - s_i^2 and skew(a) = a - a^H.
 
     For more rows than columns plus (1 - U U^H) g_U S^-1 V^H, for fewer U S^-1 g_V^H (1 - V V^H). Complex x: also the
@@ -118,7 +119,9 @@ def svd(xp, g, ans, x_shape, full_matrices):
     """
     g_u, g_s, g_vh = g
     u, s, vh = ans
-    m, n = x_shape[-2:]
+    if 0 in x.shape:
+        return xp.zeros_like(x)
+    m, n = x.shape[-2:]
     k = s.shape[-1]
     if full_matrices and m > n:
         _refuse_extra(xp, "svd", "U", g_u, None if g_u is None else g_u[..., :, k:], "full_matrices=False")
@@ -133,31 +136,224 @@ def svd(xp, g, ans, x_shape, full_matrices):
         return found
     own = eye_mask(xp, k, k, 0, s)
     column, row = s[..., :, None], s[..., None, :]
+    equal = _equal(xp, s, own)
+    of_u = xp.zeros_like(u) if g_u is None else g_u
+    of_v = xp.zeros_like(adjoint(xp, vh)) if g_vh is None else adjoint(xp, g_vh)
+    used = _has_gradient(xp, of_u) | _has_gradient(xp, of_v)
+    largest, share = _spread(xp, s)
+    zero = unrecorded(s) <= share * largest
+    believed = _believed(xp, g_s, used, equal | (own & zero[..., None, :]))
+    alone = 0.0
+    if _is_recorded(s):
+        lost = xp.any(equal, axis=-2) | (zero & (m != n))
+        if bool(xp.any(lost)):
+            alone = _without_derivative(xp, of_u, lost) + _without_derivative(xp, of_v, lost)
+        found = _alone(xp, s, used, zero=True)
+        if found is not None:
+            alone = alone + _singular_vectors_alone(xp, found, x, u, s, vh, of_u, of_v)
+            rest = ~(found[0][..., None] & used)[..., None, :]
+            g_u = None if g_u is None else xp.where(rest, g_u, 0.0)
+            g_vh = None if g_vh is None else xp.where(xp.matrix_transpose(rest), g_vh, 0.0)
+        s = _not_divided_by(xp, s, None if found is None else found[0], used)
+        column, row = s[..., :, None], s[..., None, :]
     gap = xp.where(own, 1.0, (row - column) * (row + column))
     inner = xp.zeros_like(gap) if g_s is None else xp.where(own, g_s[..., None, :], 0.0)
     turn_u = None if g_u is None else xp.matmul(adjoint(xp, u), g_u)
     turn_v = None if g_vh is None else xp.matmul(vh, adjoint(xp, g_vh))
     if turn_u is not None:
-        inner = inner + _skew(xp, turn_u, own) / gap * row
+        inner = inner + _over(xp, _skew(xp, turn_u, own), gap, equal, believed) * row
     if turn_v is not None:
-        inner = inner + column * (_skew(xp, turn_v, own) / gap)
+        inner = inner + column * _over(xp, _skew(xp, turn_v, own), gap, equal, believed)
+    zero_row, zero_column = zero[..., None, :], zero[..., :, None]
     if is_complex(xp, u.dtype):
         _check_phase(xp, "svd", own, *(t for t in (turn_u, turn_v) if t is not None))
         if turn_u is not None:  # the phase of a pair of vectors is carried by U
-            inner = inner + xp.where(own, (turn_u - xp.conj(turn_u)) / (2 * row), 0.0)
-    gradient = xp.matmul(xp.matmul(u, inner), vh)
+            phase = xp.where(own, turn_u - xp.conj(turn_u), 0.0)
+            inner = inner + _over(xp, phase, xp.where(own, 2 * row, 1.0), zero_row & own, believed)
+    gradient = alone + xp.matmul(xp.matmul(u, inner), vh)
     if g_u is not None and m > k:
         outside = g_u - xp.matmul(u, turn_u)
-        gradient = gradient + xp.matmul(outside / row, vh)
+        gradient = gradient + xp.matmul(_over(xp, outside, row, zero_row, believed), vh)
     if g_vh is not None and n > k:
         outside = g_vh - xp.matmul(adjoint(xp, turn_v), vh)
-        gradient = gradient + xp.matmul(u, outside / column)
+        gradient = gradient + xp.matmul(u, _over(xp, outside, column, zero_column, believed))
     return gradient
 
 
 def _skew(xp, a, own):
     """a - a^H without its diagonal."""
     return xp.where(own, 0.0, a - adjoint(xp, a))
+
+
+# -- vectors of values that are equal, and of those that are not -------------------------------------------------------
+#
+# Sums over all vectors divide by the gaps between values. A pair of values that are equal has no derivative of its
+# vectors: nan where a gradient needs them. "Equal" is up to the rounding of the values: what is below has no digits.
+# Where vectors have no gradient their pair counts for nothing. Zeros of a gradient do not say that, though: that of
+# V diag(l) V^H is zero for vectors whose l is zero, and depends on them. So of values that are equal to the last bit
+# they are believed where the values have no gradient at all, or others have one (`_believed`).
+#
+# For derivatives of these sums the pairs that have no gradient matter too. Their parts cancel, but for rounding errors
+# that are divided by their gap. So where values are close, a recorded gradient of vectors whose own value stands alone
+# is that of the equations that they solve, which hold no other vectors.
+
+
+def _spread(xp, values):
+    """The size of the largest of values (..., n), and their rounding error as a share of it."""
+    size = xp.abs(unrecorded(values))
+    return xp.max(size, axis=-1, keepdims=True), 8 * values.shape[-1] * xp.finfo(size.dtype).eps
+
+
+def _equal(xp, values, own):
+    """(..., n, n): pairs of values, not of one with itself, that are equal up to rounding."""
+    if values.shape[-1] < 2:
+        return own & ~own
+    largest, share = _spread(xp, values)
+    values = unrecorded(values)
+    gaps = xp.abs(values[..., None, :] - values[..., :, None])
+    return ~own & (gaps <= share * largest[..., None])
+
+
+def _not_divided_by(xp, values, chosen, used):
+    """The values as constants, where all that is divided by their gaps is zero."""
+    rest = xp.any(used, axis=-1)
+    return values if bool(xp.any(rest if chosen is None else rest & ~chosen)) else unrecorded(values)
+
+
+def _over(xp, a, gap, equal, believed):
+    """a / gap; where values are equal nan, or zero if a is zero and that is believed. A constant there.
+
+    Values that are equal up to rounding, but not to the last bit, have a gap: zero over it is zero.
+    """
+    none = equal & (unrecorded(a) == 0) & (believed | (unrecorded(gap) != 0))
+    return xp.where(equal, xp.where(none, 0.0, xp.nan), a / xp.where(equal, 1.0, gap))
+
+
+def _believed(xp, g_values, used, equal):
+    """(..., 1, 1): whether zeros in gradients of vectors of equal values mean that the vectors have none."""
+    shared = xp.any(equal, axis=-2)
+    found = ~xp.any(used & shared, axis=-1, keepdims=True)
+    if g_values is not None:
+        there = unrecorded(g_values) != 0
+        found = found & xp.any(there, axis=-1, keepdims=True) & ~xp.any(there & shared, axis=-1, keepdims=True)
+    return found[..., None]
+
+
+def _without_derivative(xp, g, columns):
+    """Zero, whose derivative by the columns of g is nan: these have no gradient, and none is known if they had one."""
+    return xp.sum(xp._zero_unknown(xp.where(columns[..., None, :], g, 0.0)), axis=(-2, -1), keepdims=True)
+
+
+def _is_recorded(a):
+    """Whether what is computed of `a` is recorded, and its values can be looked at without computing them early."""
+    kind = type(a).__module__.partition(".")[0]
+    return kind == "arraygrad" and type(unrecorded(a)).__module__.partition(".")[0] != "dask"
+
+
+def _alone(xp, values, used, zero=False, every=False):
+    """(which of the stack, which values) have gradients through `used` that are to be computed one by one.
+
+    Parameters
+    ----------
+    values : array (..., n)
+    used : array of bool (..., n)
+        Which have a gradient of their vector.
+    zero : bool
+        Whether zero is among the values.
+    every : bool
+        Whether to give all values that stand alone, not only those that are used.
+
+    Returns
+    -------
+    (array of bool (...), list of int), or None where no values are close
+    """
+    n = values.shape[-1]
+    if n == 0 or 0 in values.shape:
+        return None
+    values = unrecorded(values)
+    own = eye_mask(xp, n, n, 0, values)
+    largest, share = _spread(xp, values)
+    gaps = xp.where(own, xp.inf, xp.abs(values[..., None, :] - values[..., :, None]))
+    nearest = xp.min(gaps, axis=-1)
+    if zero:
+        nearest = xp.minimum(nearest, xp.abs(values))
+    close = xp.any(nearest <= xp.finfo(nearest.dtype).eps ** 0.5 * largest, axis=-1)
+    apart = nearest > share * largest
+    chosen = close & xp.all(~used | apart, axis=-1) & xp.any(used, axis=-1)
+    wanted = apart if every else used
+    at = [j for j in range(n) if bool(xp.any(chosen & wanted[..., j]))]
+    return (chosen, at) if at else None
+
+
+def _as_of(g, values):
+    """The gradient of values; as one that depends on them, if it changes with anything: then zeros are not believed."""
+    return g + 0.0 * values if _is_recorded(g) and g.requires_grad else g
+
+
+def by_equations(xp, chosen, a, v, g_value, g_v, b=None):
+    """(y, m) of the gradient y v^H of a, where v is the vector of an eigenvalue of a that stands alone, `value`.
+
+    (value - a) dv + v dvalue = da v and v^H dv = 0 are regular equations for the changes. With a Hermitian b, where
+    a v = value b v and v^H b v = 1, they are (value b - a) dv + b v dvalue = (da - value db) v and v^H b dv =
+    -v^H db v / 2, so that the gradient of b is -value y v^H - m v v^H / 2. Elsewhere than at `chosen` both are zero.
+    """
+    value = _quotient_of(xp, a, v, b)  # not the decomposition's: nothing here depends on other values
+    n = v.shape[-1]
+    size = xp.abs(unrecorded(value))
+    scale = xp.where(size == 0, 1.0, size)[..., None, None]  # of the border: any will do, this one keeps the digits
+    chosen = chosen[..., None, None]
+    one = xp.eye(n, dtype=v.dtype, device=getattr(v, "device", None))
+    border = v[..., :, None] if b is None else xp.matmul(b, v[..., :, None])
+    column, row = scale * border, scale * adjoint(xp, border)
+    matrix = xp.concat([
+        xp.concat([value[..., None, None] * (one if b is None else b) - a, column], axis=-1),
+        xp.concat([row, xp.zeros_like(row[..., :1])], axis=-1),
+    ], axis=-2)  # fmt: skip
+    regular = xp.eye(n + 1, dtype=v.dtype, device=getattr(v, "device", None))
+    g_value = xp.zeros_like(row[..., :1]) if g_value is None else scale * g_value[..., None, None]
+    g = xp.concat([g_v[..., :, None], g_value], axis=-2)
+    y = xp.linalg.solve(adjoint(xp, xp.where(chosen, matrix, regular)), xp.where(chosen, g, 0.0))
+    return y[..., :n, :], scale * y[..., n:, :]
+
+
+def _quotient_of(xp, a, v, b):
+    """v^H a v / v^H b v, the eigenvalue of v; what is below is one, or the constant that it is."""
+    column = v[..., :, None]
+    row = adjoint(xp, column)
+    below = unrecorded(xp.matmul(row, column if b is None else xp.matmul(b, column)))
+    found = (xp.matmul(row, xp.matmul(a, column)) / below)[..., 0, 0]
+    return found if b is None or not is_complex(xp, found.dtype) else xp.astype(xp.real(found), found.dtype)
+
+
+def _has_gradient(xp, g):
+    """Which columns of a gradient are not zero."""
+    return xp.any(unrecorded(g) != 0, axis=-2)
+
+
+def _singular_vectors_alone(xp, found, x, u, s, vh, g_u, g_v):
+    """The gradient of x by those of singular vectors that are computed one by one.
+
+    (u, v) is an eigenvector of [[0, x], [x^H, 0]], its singular value the eigenvalue.
+    """
+    chosen, at = found
+    v = adjoint(xp, vh)
+    m = x.shape[-2]
+    xh = adjoint(xp, x)
+    whole = xp.concat([
+        xp.concat([xp.zeros_like(xp.matmul(x, xh)), x], axis=-1),
+        xp.concat([xh, xp.zeros_like(xp.matmul(xh, x))], axis=-1),
+    ], axis=-2)  # fmt: skip
+    if is_complex(xp, u.dtype):
+        own = eye_mask(xp, s.shape[-1], s.shape[-1], 0, s)
+        _check_phase(xp, "svd", own, xp.matmul(adjoint(xp, u), g_u), xp.matmul(vh, g_v))
+    gradient = 0.0
+    for j in at:
+        both = xp.concat([u[..., :, j], v[..., :, j]], axis=-1)
+        g = xp.concat([g_u[..., :, j], g_v[..., :, j]], axis=-1)
+        y, _ = by_equations(xp, chosen, whole, both, None, g)
+        gradient = gradient + xp.matmul(y[..., :m, :], vh[..., j, None, :])
+        gradient = gradient + xp.matmul(u[..., :, j, None], adjoint(xp, y[..., m:, :]))
+    return gradient
 
 
 # -- eigenvalues ------------------------------------------------------------------------------------------------------
@@ -168,11 +364,12 @@ def eigvalsh(xp, g, x, upper=False):
     found = compiled(xp, "_eigvalsh_gradient", g, x, upper)
     if found is not None:
         return found
-    _, v = xp._eigh_upper(x) if upper else xp.linalg.eigh(x)
+    values, v = xp._eigh_upper(x) if upper else xp.linalg.eigh(x)
+    g = _as_of(g, values)
     return of_triangle(xp, xp.matmul(v * g[..., None, :], adjoint(xp, v)), upper)
 
 
-def eigh(xp, g, ans, upper=False):
+def eigh(xp, g, ans, x, upper=False):
     """V (V^H g_v / (l_j - l_i) + diag(g_l)) V^H in the triangle that was read."""
     g_l, g_v = g
     values, v = ans
@@ -186,10 +383,45 @@ def eigh(xp, g, ans, upper=False):
     turn = xp.matmul(vh, g_v)
     if is_complex(xp, v.dtype):
         _check_phase(xp, "eigh", own, turn)
-    gap = xp.where(own, 1.0, values[..., None, :] - values[..., :, None])
+    over_gap, chosen, at, alone = by_pairs(xp, g_l, g_v, values, v, own, turn)
+    a = hermitian(xp, x, upper) if at else None
+    for j in at:
+        y, _ = by_equations(xp, chosen, a, v[..., :, j], None, g_v[..., :, j])
+        alone = alone + xp.matmul(y, vh[..., j, None, :])
     diagonal = 0.0 if g_l is None else g_l[..., None, :]
-    inner = xp.where(own, diagonal, turn / gap)
-    return of_triangle(xp, xp.matmul(xp.matmul(v, inner), vh), upper)
+    inner = xp.where(own, diagonal, over_gap)
+    return of_triangle(xp, alone + xp.matmul(xp.matmul(v, inner), vh), upper)
+
+
+def by_pairs(xp, g_l, g_v, values, v, own, turn):
+    """(turn / (l_j - l_i) but for the vectors that are left to equations, where in the stack, which ones, zero).
+
+    The zero has the derivative nan by gradients of vectors of equal values.
+    """
+    used = _has_gradient(xp, g_v)
+    equal = _equal(xp, values, own)
+    believed = _believed(xp, g_l, used, equal)
+    zero, chosen, at = 0.0, None, ()
+    if _is_recorded(v):
+        lost = xp.any(equal, axis=-2)
+        if bool(xp.any(lost)):
+            zero = _without_derivative(xp, g_v, lost)
+        chosen, at = _alone(xp, values, used) or (None, ())
+        if at:
+            turn = xp.where((chosen[..., None] & used)[..., None, :], 0.0, turn)
+        values = _not_divided_by(xp, values, chosen, used)
+    gap = xp.where(own, 1.0, values[..., None, :] - values[..., :, None])
+    return _over(xp, turn, gap, equal, believed), chosen, at, zero
+
+
+def hermitian(xp, x, upper):
+    """The matrix that eigh reads from one triangle of x."""
+    read, rest = (xp.triu(x), xp.triu(x, k=1)) if upper else (xp.tril(x), xp.tril(x, k=-1))
+    found = read + adjoint(xp, rest)
+    if is_complex(xp, x.dtype):  # of the diagonal the real part is read
+        own = eye_mask(xp, x.shape[-1], x.shape[-1], 0, x)
+        found = xp.where(own, xp.astype(xp.real(found), found.dtype), found)
+    return found
 
 
 def eigh_upper_forward(xp, x):
@@ -206,27 +438,64 @@ def eigvalsh_upper_forward(xp, x):
 
 def eigvals(xp, g, x):
     """V^-H diag(g) V^H."""
-    _, v = xp.linalg.eig(x)
-    vh = adjoint(xp, v)
-    return xp.linalg.solve(vh, g[..., :, None] * vh)
+    return eig(xp, (g, None), xp.linalg.eig(x), x)
 
 
-def eig(xp, g, ans):
+def eig(xp, g, ans, x):
     """V^-H ((V^H g_v - V^H V Re(diag(V^H g_v))) / conj(l_j - l_i) + diag(g_l)) V^H: vectors keep length one."""
     g_l, g_v = g
     values, v = ans
     vh = adjoint(xp, v)
+    used = xp.zeros_like(values, dtype=xp.bool) if g_l is None else unrecorded(g_l) != 0
+    used = used if g_v is None else used | _has_gradient(xp, g_v)
+    alone, rest = _eigenvectors_alone(xp, g_l, g_v, values, v, x, used)
+    if rest is False:
+        return alone
+    if rest is not None:
+        vh = xp.where(rest[..., None], vh, xp.eye(v.shape[-1], dtype=v.dtype, device=getattr(v, "device", None)))
+        g_l = None if g_l is None else xp.where(rest, g_l, 0.0)
+        g_v = None if g_v is None else xp.where(rest[..., None], g_v, 0.0)
     if g_v is None:
-        return xp.linalg.solve(vh, g_l[..., :, None] * vh)
+        return alone + xp.linalg.solve(vh, g_l[..., :, None] * vh)
     own = eye_mask(xp, v.shape[-1], v.shape[-1], 0, v)
     turn = xp.matmul(vh, g_v)
     _check_phase(xp, "eig", own, turn)
     lengths = xp.sum(xp.where(own, xp.real(turn), 0.0), axis=-2)
     turn = turn - xp.matmul(vh, v * lengths[..., None, :])
+    equal = _equal(xp, values, own)
     gap = xp.where(own, 1.0, xp.conj(values[..., None, :] - values[..., :, None]))
     diagonal = 0.0 if g_l is None else g_l[..., None, :]
-    inner = xp.where(own, diagonal, turn / gap)
-    return xp.linalg.solve(vh, xp.matmul(inner, vh))
+    inner = xp.where(own, diagonal, _over(xp, turn, gap, equal, _believed(xp, g_l, used, equal)))
+    return alone + xp.linalg.solve(vh, xp.matmul(inner, vh))
+
+
+def _eigenvectors_alone(xp, g_l, g_v, values, v, x, used):
+    """(gradient of x by what is computed one by one, which of the stack remain: all if None, none if False).
+
+    Also where nothing is recorded: of equal eigenvalues there may be fewer vectors than the solution by all needs.
+    """
+    if type(unrecorded(v)).__module__.partition(".")[0] == "dask":
+        return 0.0, None
+    recorded, gradient = _is_recorded(v), 0.0
+    if recorded and values.shape[-1]:
+        lost = xp.any(_equal(xp, values, eye_mask(xp, v.shape[-1], v.shape[-1], 0, v)), axis=-2)
+        if bool(xp.any(lost)):
+            for g in (g_v, None if g_l is None else g_l[..., None, :]):
+                gradient = gradient if g is None else gradient + _without_derivative(xp, g, lost)
+    found = _alone(xp, values, used, every=recorded)
+    if found is None:
+        return gradient, None
+    chosen, at = found
+    if g_v is not None:
+        own = eye_mask(xp, v.shape[-1], v.shape[-1], 0, v)
+        turn = xp.matmul(adjoint(xp, v), g_v)
+        _check_phase(xp, "eig", own, turn)
+    for j in at:
+        one = v[..., :, j]
+        g_one = xp.zeros_like(one) if g_v is None else g_v[..., :, j]
+        y, _ = by_equations(xp, chosen, x, one, None if g_l is None else g_l[..., j], g_one)
+        gradient = gradient + xp.matmul(y, xp.conj(one)[..., None, :])
+    return gradient, False if bool(xp.all(chosen)) else ~chosen[..., None]
 
 
 def eig_forward(xp, x):

@@ -179,10 +179,26 @@ general(
     doc="Cofactors of square matrices (..., n, n): the derivative of `det`, right at singular matrices too.",
 )
 general(
+    "_zero_unknown",
+    "x, /",
+    forward=lambda xp, x: xp.zeros_like(x),
+    x=lambda xp, g: xp.full_like(g, xp.nan),
+    doc="Zeros of the shape of x that have no known derivative: it is nan.",
+)
+general(
+    "_cofactors_along",
+    "x1, x2, /",
+    forward=lambda xp, x1, x2: _cofactor.along(xp, x1, x2),
+    x1=lambda xp, g, x1, x2: _cofactor.along_rule(xp, g, x1, x2),
+    x2=lambda xp, g, x1: xp._cofactors_along(x1, g),
+    doc="The derivative of the cofactors of x1 along x2: the second one of `det`. Square matrices (..., n, n) of one "
+    "shape.",
+)
+general(
     "_eigh_upper",
     "x, /",
     forward=_factorizations.eigh_upper_forward,
-    x=lambda xp, g, ans: _factorizations.eigh(xp, g, ans, True),
+    x=lambda xp, g, ans, x: _factorizations.eigh(xp, g, ans, x, True),
     results=("eigenvalues", "eigenvectors"),
     holomorphic=False,
     doc="`eigh` of Hermitian matrices whose upper triangle is read, NumPy's UPLO='U'.",

@@ -156,8 +156,8 @@ general(
     holomorphic=False,
     numpy=("linalg.svd",),
     doc="Singular value decomposition of matrices (..., m, n). The columns of U and rows of Vh beyond min(m, n) are "
-    "arbitrary: a gradient that reaches them is an error. Equal singular values give nan in gradients that come "
-    "through the vectors; for complex x these must not depend on the vectors' phases (Townsend 2016).",
+    "arbitrary: a gradient that reaches them is an error. Gradients that come through the vectors of singular "
+    "values that are equal up to rounding are nan; for complex x these must not depend on the vectors' phases (Townsend 2016).",
 )
 general(
     "svdvals",
@@ -171,13 +171,14 @@ general(
 general(
     "eigh",
     "x, /",
-    x=lambda xp, g, ans: _factorizations.eigh(xp, g, ans),
+    x=lambda xp, g, ans, x: _factorizations.eigh(xp, g, ans, x),
     extension="linalg",
     results=("eigenvalues", "eigenvectors"),
     holomorphic=False,
     numpy=("linalg.eigh",),
-    doc="Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices (..., n, n). Equal eigenvalues "
-    "give nan in gradients that come through the vectors; for complex x these must not depend on the vectors' phases. "
+    doc="Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices (..., n, n). Gradients that "
+    "come through the vectors of eigenvalues that are equal up to rounding are nan; for complex x these must not depend "
+    "on the vectors' phases. "
     "Only the lower triangle of x is read, and the gradient is that of its elements.",
 )
 general(
@@ -199,8 +200,8 @@ general(
     results=("eigenvalues", "eigenvectors"),
     holomorphic=False,
     numpy=("linalg.eig",),
-    doc="Eigenvalues and eigenvectors of length one, complex, of square matrices (..., n, n). Equal eigenvalues give "
-    "nan; gradients must not depend on the vectors' phases (Boeddeker et al. 2017).",
+    doc="Eigenvalues and eigenvectors of length one, complex, of square matrices (..., n, n). Gradients that "
+    "come through the vectors of equal eigenvalues are nan; they must not depend on the vectors' phases (Boeddeker et al. 2017).",
 )
 general(
     "eigvals",

@@ -111,16 +111,30 @@ template <typename T> static bool substitute_rows(const T* r, T* rows, isize n, 
     return true;
 }
 
+// How far apart two of n values may be that are equal up to rounding: as ops/_factorizations.py has it.
+template <typename T> static T rounding_of(const T* values, isize n) {
+    T largest = T(0);
+    for (isize i = 0; i < n; i++) largest = std::max(largest, std::abs(values[i]));
+    return T(8 * n) * std::numeric_limits<T>::epsilon() * largest;
+}
+
+// a / gap, with an error where values are equal and a gradient needs their vectors, or nothing says that none does.
+template <typename T> static inline T over_gap(T a, T gap, bool equal) {
+    return !equal || (a == T(0) && gap != T(0)) ? a / gap : a / T(0);
+}
+
 // What stands between U and V^T in the gradient of a singular value decomposition.
 template <typename T> static void svd_inner(const T* s, const T* g, const T* u, const T* v, T* out, isize k) {
+    const T rounding = rounding_of(s, k);
     for (isize i = 0; i < k; i++)
         for (isize j = 0; j < k; j++) {
             T sum = T(0);
             if (i == j) sum = g ? g[i] : T(0);
             else {
                 const T gap = (s[j] - s[i]) * (s[j] + s[i]);
-                if (u) sum += (u[i * k + j] - u[j * k + i]) / gap * s[j];
-                if (v) sum += s[i] * ((v[i * k + j] - v[j * k + i]) / gap);
+                const bool equal = std::abs(s[j] - s[i]) <= rounding;
+                if (u) sum += over_gap(u[i * k + j] - u[j * k + i], gap, equal) * s[j];
+                if (v) sum += s[i] * over_gap(v[i * k + j] - v[j * k + i], gap, equal);
             }
             out[i * k + j] = sum;
         }
@@ -128,19 +142,23 @@ template <typename T> static void svd_inner(const T* s, const T* g, const T* u, 
 
 // x becomes (g - x) / s, where s goes along rows or columns.
 template <typename T> static void outside_of(const T* g, T* x, const T* s, isize rows, isize columns, bool by_row) {
+    const T rounding = rounding_of(s, by_row ? rows : columns);
     for (isize i = 0; i < rows; i++)
         for (isize j = 0; j < columns; j++) {
             T& at = x[i * columns + j];
-            at = (g[i * columns + j] - at) / s[by_row ? i : j];
+            const T value = s[by_row ? i : j];
+            at = over_gap(g[i * columns + j] - at, value, std::abs(value) <= rounding);
         }
 }
 
 // What stands between V and V^T in the gradient of a symmetric eigenvalue decomposition; `turn` is V^T times that of V.
 template <typename T> static void eigh_inner(const T* values, const T* g, T* turn, isize n) {
+    const T rounding = rounding_of(values, n);
     for (isize i = 0; i < n; i++)
         for (isize j = 0; j < n; j++) {
             T& at = turn[i * n + j];
-            at = i == j ? (g ? g[i] : T(0)) : at / (values[j] - values[i]);
+            const T gap = values[j] - values[i];
+            at = i == j ? (g ? g[i] : T(0)) : over_gap(at, gap, std::abs(gap) <= rounding);
         }
 }
 

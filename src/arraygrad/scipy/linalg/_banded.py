@@ -5,6 +5,7 @@ elements outside of the band are constants.
 """
 
 import dataclasses
+import functools
 
 import numpy as np
 import scipy.linalg
@@ -13,7 +14,8 @@ import arraygrad as ag
 from arraygrad.scipy._declare import REGISTRY, gradients_of_composition, raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.linalg import _equations as _declared  # noqa: F401 (declares solve_continuous_lyapunov)
-from arraygrad.scipy.linalg._chapter import NAMES, adjoint, by_composition, by_rule, constants, no_rule, shape_of
+from arraygrad.scipy.linalg._chapter import NAMES, adjoint, by_composition, by_rule, constants, is_complex, no_rule, shape_of
+from arraygrad.scipy.linalg._forms import gather
 from arraygrad.scipy.linalg._solve import GILES
 
 __all__ = []
@@ -45,7 +47,7 @@ def _band(a, count, lower, beyond):
     return ag.where(inside, a[..., np.clip(i, 0, n - 1), np.broadcast_to(j, i.shape)], beyond)
 
 
-@by_composition("cholesky_banded", "ab", "Murray (2016)")
+@by_composition("cholesky_banded", "ab", "Murray (2016)", core="ab:2")
 def _cholesky_banded(ab, lower=False):
     triangle = _whole(ab, lower)
     factor = ag.linalg.cholesky(_hermitian(triangle, lower), upper=not lower)
@@ -57,10 +59,23 @@ def _hermitian(triangle, lower):
     return triangle + adjoint(ag.tril(triangle, k=-1) if lower else ag.triu(triangle, k=1))
 
 
-@by_composition("cho_solve_banded", "cb_and_lower b", GILES)
+@by_composition("cho_solve_banded", "cb_and_lower b", GILES, core="cb_and_lower:2,- b:1|2")
 def _cho_solve_banded(cb_and_lower, b):
     cb, lower = cb_and_lower
     return NAMES["cho_solve"]((_whole(cb, bool(lower)), bool(lower)), ag.asarray(b))
+
+
+@functools.cache
+def _first_row_of_one():
+    """Whether of one eigenvalue LAPACK reads the first row of an upper form, as up to 3.12, in place of the last."""
+    return bool(scipy.linalg.eigvals_banded(np.array([[1.0], [2.0]]))[0] == 1.0)
+
+
+def _read(ab, lower, select):
+    """The triangle whose eigenvalues SciPy gives."""
+    if shape_of(ag.asarray(ab))[-1] == 1 and not lower and select in ("a", "all", 0) and _first_row_of_one():
+        ab = ag.asarray(ab)[:1]
+    return _whole(ab, lower)
 
 
 def _chosen(found, all_values):
@@ -68,24 +83,25 @@ def _chosen(found, all_values):
     return np.array([int(np.argmin(np.abs(all_values - w))) for w in found], dtype=int)
 
 
-@by_rule("eig_banded", "a_band", "the table: Giles (2008)", inert="select select_range max_ev")
-def _eig_banded(g, ans, a_band, lower=False, eigvals_only=False):
+@by_rule("eig_banded", "a_band", "the table: Giles (2008)", core="a_band:2", each=True, inert="select_range max_ev")
+def _eig_banded(g, ans, a_band, lower=False, eigvals_only=False, select="a"):
     g_w, w, g_v, v = (g, ans, None, None) if eigvals_only else (g[0], ans[0], g[1], ans[1])
 
     def call(given):
-        all_w, all_v = NAMES["eigh"](_whole(given[0], lower), lower=lower)
+        all_w, all_v = NAMES["eigh"](_read(given[0], lower, select), lower=lower)
         places = _chosen(raw(w), raw(all_w))
         vectors = ag.take(all_v, places, axis=1)
-        if v is not None:  # at SciPy's signs
-            vectors = vectors * np.sign(np.sum(np.real(np.conj(raw(vectors)) * raw(v)), axis=0))
+        if v is not None:  # at SciPy's signs and phases: the product must not depend on the phases of either
+            turn = ag.sum(ag.conj(vectors) * v, axis=0) if is_complex(vectors) else np.sum(raw(vectors) * raw(v), axis=0)
+            vectors = vectors * (turn / np.abs(turn))
         return ag.take(all_w, places), vectors
 
     return gradients_of_composition(call, (g_w, g_v), [ag.asarray(a_band)])[0]
 
 
-@by_composition("eigvals_banded", "a_band", "the table: Giles (2008)", inert="select select_range")
+@by_composition("eigvals_banded", "a_band", "the table: Giles (2008)", core="a_band:2", each=True, inert="select_range")
 def _eigvals_banded(a_band, lower=False, select="a", select_range=None):
-    all_w = NAMES["eigvalsh"](_whole(a_band, lower), lower=lower)
+    all_w = NAMES["eigvalsh"](_read(a_band, lower, select), lower=lower)
     found = scipy.linalg.eigvals_banded(raw(a_band), lower=lower, select=select, select_range=select_range)
     return ag.take(all_w, _chosen(found, raw(all_w)))
 
@@ -155,7 +171,7 @@ def _qr_delete(Q, R, k, p=1, which="row"):
     return _signed_qr(ag.take(a, kept, axis=axis), plain)
 
 
-@by_composition("qr_multiply", "a c", "the table: Giles (2008)")
+@by_composition("qr_multiply", "a c", "the table: Giles (2008)", core="a:2 c:1|2", each=True)
 def _qr_multiply(a, c, mode="right", conjugate=False):
     a, c = ag.asarray(a), ag.asarray(c)
     if shape_of(a)[0] < shape_of(a)[1]:
@@ -165,7 +181,7 @@ def _qr_multiply(a, c, mode="right", conjugate=False):
     return (mm(c, q) if mode == "right" else mm(q, c)), r
 
 
-@by_composition("rq", "a", "the table: Giles (2008); the QR of the matrix turned round")
+@by_composition("rq", "a", "the table: Giles (2008); the QR of the matrix turned round", core="a:2", each=True)
 def _rq(a, mode="full"):
     a = ag.asarray(a)
     m, n = shape_of(a)
@@ -178,7 +194,7 @@ def _rq(a, mode="full"):
     return r * sign, q * sign[:, None]
 
 
-@by_composition("subspace_angles", "A B", "Knyazev and Argentati (2002)")
+@by_composition("subspace_angles", "A B", "Knyazev and Argentati (2002)", core="A:2 B:2", each=True)
 def _subspace_angles(A, B):
     bases = [NAMES["qr"](ag.asarray(m), mode="economic")[0] for m in (A, B)]
     first, second = bases if shape_of(bases[0])[1] >= shape_of(bases[1])[1] else bases[::-1]
@@ -188,21 +204,24 @@ def _subspace_angles(A, B):
     small = np.asarray(raw(cosines)) ** 2 >= 0.5
     k = shape_of(sines)[0]
     small = small[:k][::-1]
-    sine, cosine = ag.where(small, sines, 0.0), ag.where(small, 0.0, ag.flip(cosines[:k]))
+    # Subspaces with more dimensions together than the space has some in common: angles that are zero always.
+    m, shared = shape_of(first)[0], sum(shape_of(basis)[1] for basis in bases)
+    zero = np.arange(k) >= k - max(shared - m, 0)
+    sine, cosine = ag.where(small & ~zero, sines, 0.0), ag.where(small, 0.0, ag.flip(cosines[:k]))
     return ag.where(small, ag.asin(sine), ag.acos(cosine))
 
 
 # -- others -----------------------------------------------------------------------------------------------------------
 
 
-@by_composition("diagsvd", "s", DEFINITION)
+@by_composition("diagsvd", "s", DEFINITION, core="s:1", each=True)
 def _diagsvd(s, M, N):
     s = ag.asarray(s)
     k = shape_of(s)[0]
     return ag.pad(s[:, None] * np.eye(k), ((0, M - k), (0, N - k)))
 
 
-@by_rule("signm", "A", "Kenney and Laub (1991)", inert="disp")
+@by_rule("signm", "A", "Kenney and Laub (1991)", core="A:2", inert="disp")
 def _signm(g, ans, A):
     # S^2 = 1 and A S = S A give N S' + S' N = A' - S A' S, with N = A S.
     s = adjoint(ans)
@@ -211,26 +230,26 @@ def _signm(g, ans, A):
     return w - mm(mm(s, w), s)
 
 
-@by_composition("matrix_balance", "A", "by pieces: the scales are powers of two")
+@by_composition("matrix_balance", "A", "by pieces: the scales are powers of two", core="A:2", each=True)
 def _matrix_balance(A, permute=True, scale=True, separate=False):
     A = ag.asarray(A)
     _, turn = scipy.linalg.matrix_balance(raw(A), permute, scale, False)
     return mm(mm(np.linalg.inv(turn), A), turn), None
 
 
-@by_composition("fiedler_companion", "a", DEFINITION)
+@by_composition("fiedler_companion", "a", DEFINITION, core="a:1")
 def _fiedler_companion(a):
     a = ag.asarray(a)
-    n = shape_of(a)[0]
+    n = shape_of(a)[-1]
     # Which coefficient stands where, read from one whose coefficients are their own numbers.
     labels = -scipy.linalg.fiedler_companion(np.arange(1.0, n + 1.0))
     ones = labels == -1.0
     places = np.where(ones | (labels == 0.0), 1.0, labels).astype(int) - 1
-    taken = ag.reshape(ag.take(a, places.ravel()), places.shape)
-    return ag.where(ones, 1.0, ag.where(labels == 0.0, 0.0, -taken / a[0]))
+    first = ag.reshape(a[..., 0], (*shape_of(a)[:-1], *[1] * places.ndim))
+    return ag.where(ones, 1.0, ag.where(labels == 0.0, 0.0, -gather(a, places) / first))
 
 
-@by_composition("ldl", "A", "elimination, by the blocks that SciPy chose", inert="overwrite_a")
+@by_composition("ldl", "A", "elimination, by the blocks that SciPy chose", core="A:2", each=True, inert="overwrite_a")
 def _ldl(A, lower=True, hermitian=True):
     A = ag.asarray(A)
     if raw(A).dtype.kind == "c":
@@ -258,7 +277,7 @@ def _ldl(A, lower=True, hermitian=True):
     return ag.take(factor, np.argsort(perm), axis=0), d, None
 
 
-@by_composition("hessenberg", "a", "reflections (Householder 1958)")
+@by_composition("hessenberg", "a", "reflections (Householder 1958)", core="a:2", each=True)
 def _hessenberg(a, calc_q=False):
     a = ag.asarray(a) + 0.0
     n = shape_of(a)[0]
@@ -272,17 +291,16 @@ def _hessenberg(a, calc_q=False):
         v = ag.pad(x - beta * np.eye(n - k - 1)[0], ((k + 1, 0),))
         turn = np.eye(n) - (2.0 / ag.sum(v * v)) * (v[:, None] * v[None, :])
         h, q = mm(mm(turn, h), turn), mm(q, turn)
-    if raw(a).dtype.kind == "c" or not np.allclose(np.triu(raw(h), -1), np.triu(plain, -1), rtol=1e-8, atol=1e-10):
+    rounding = np.sqrt(np.finfo(plain.dtype).eps) * np.max(np.abs(plain), initial=0.0)
+    if raw(a).dtype.kind == "c" or np.any(np.abs(np.triu(raw(h) - plain, -1)) > rounding):
         raise NotDifferentiable("arraygrad.scipy.linalg.hessenberg: real matrices in their own order have derivatives")
     h = ag.triu(h, k=-1)
     return (h, q) if calc_q else h
 
 
-@by_composition("cdf2rdf", "w v", DEFINITION)
+@by_composition("cdf2rdf", "w v", DEFINITION, core="w:1 v:2", each=True)
 def _cdf2rdf(w, v):
     w, v = ag.asarray(w), ag.asarray(v)
-    if w.ndim > 1:
-        raise NotDifferentiable("arraygrad.scipy.linalg.cdf2rdf: one matrix at a time has derivatives")
     n = shape_of(w)[0]
     imaginary = np.imag(raw(w))
     first = np.flatnonzero(imaginary)[::2]

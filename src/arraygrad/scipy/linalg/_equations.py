@@ -1,9 +1,11 @@
 """Matrix equations: Sylvester's, Lyapunov's and Riccati's, by the implicit function theorem.
 
-May import: arraygrad, scipy._declare, scipy.linalg._chapter. The adjoint equation is of the same kind and solved by the
+May import: arraygrad, scipy._declare, scipy.linalg._chapter, numpy. The adjoint equation is of the same kind and solved by the
 same function, so that derivatives of any order follow. Source of the linear ones: Kao and Hennequin (2020), "Automatic
 differentiation of Sylvester, Lyapunov, and algebraic Riccati equations".
 """
+
+import numpy as np
 
 import arraygrad as ag
 from arraygrad.scipy._declare import gradients_of_composition
@@ -15,14 +17,14 @@ KAO = "Kao and Hennequin (2020)"
 mm = ag.matmul
 
 
-@by_rule("solve_sylvester", "a b q", KAO)
-def _solve_sylvester(g, ans, a, b):
+@by_rule("solve_sylvester", "a b q", KAO, core="a:2 b:2 q:0|2")
+def _solve_sylvester(g, ans, a, b, q):
     w = NAMES["solve_sylvester"](adjoint(ag.asarray(a)), adjoint(ag.asarray(b)), g)
-    return {"a": lambda: -mm(w, adjoint(ans)), "b": lambda: -mm(adjoint(ans), w), "q": w}
+    return {"a": lambda: -mm(w, adjoint(ans)), "b": lambda: -mm(adjoint(ans), w), "q": w if np.ndim(q) else ag.linalg.trace(w)}
 
 
-@by_rule("solve_continuous_lyapunov", "a q", KAO)
-def _solve_continuous_lyapunov(g, ans, a):
+@by_rule("solve_continuous_lyapunov", "a q", KAO, core="a:2 q:2")
+def _solve_continuous_lyapunov(g, ans, a, q):
     w = NAMES["solve_continuous_lyapunov"](adjoint(ag.asarray(a)), g)
     return {"a": lambda: -(mm(w, adjoint(ans)) + mm(adjoint(w), ans)), "q": w}
 
@@ -31,8 +33,8 @@ if "solve_continuous_lyapunov" in NAMES:
     NAMES["solve_lyapunov"] = NAMES["solve_continuous_lyapunov"]  # SciPy's old name
 
 
-@by_rule("solve_discrete_lyapunov", "a q", KAO, inert="method")
-def _solve_discrete_lyapunov(g, ans, a):
+@by_rule("solve_discrete_lyapunov", "a q", KAO, core="a:2 q:2", inert="method")
+def _solve_discrete_lyapunov(g, ans, a, q):
     a = ag.asarray(a)
     w = NAMES["solve_discrete_lyapunov"](adjoint(a), g)
     return {"a": lambda: mm(mm(w, a), adjoint(ans)) + mm(mm(adjoint(w), a), ans), "q": w}
@@ -49,7 +51,7 @@ def _riccati(residual, multipliers, needs, **matrices):
     return dict(zip(names, found, strict=True))
 
 
-@by_rule("solve_continuous_are", "a b q r", KAO, inert="balanced")
+@by_rule("solve_continuous_are", "a b q r", KAO, core="a:2 b:2 q:2 r:2", inert="balanced")
 def _solve_continuous_are(g, ans, a, b, q, r, needs):
     def residual(a, b, q, r):
         gain = ag.linalg.solve(r, mm(adjoint(b), ans))
@@ -60,7 +62,7 @@ def _solve_continuous_are(g, ans, a, b, q, r, needs):
     return _riccati(residual, NAMES["solve_continuous_lyapunov"](closed, -g), needs, a=a, b=b, q=q, r=r)
 
 
-@by_rule("solve_discrete_are", "a b q r", KAO, inert="balanced")
+@by_rule("solve_discrete_are", "a b q r", KAO, core="a:2 b:2 q:2 r:2", inert="balanced")
 def _solve_discrete_are(g, ans, a, b, q, r, needs):
     def gain(a, b, r):
         return ag.linalg.solve(r + mm(mm(adjoint(b), ans), b), mm(mm(adjoint(b), ans), a))

@@ -1,6 +1,6 @@
 """Factorisations: the rules of the table, at the signs and orders that SciPy's LAPACK chose.
 
-May import: arraygrad, engine, ops._factorizations, scipy._declare, scipy._guards, scipy.linalg._chapter, numpy, SciPy.
+May import: arraygrad, core.tensor, engine, namespaces.namespace, ops._factorizations, scipy._declare, scipy._guards, scipy.linalg._chapter, numpy, SciPy.
 """
 
 import functools
@@ -9,7 +9,9 @@ import numpy as np
 import scipy.linalg
 
 import arraygrad as ag
+from arraygrad.core.tensor import backend_of
 from arraygrad.engine.node import is_grad_enabled
+from arraygrad.namespaces.namespace import make_graph_namespace
 from arraygrad.ops import _factorizations as table
 from arraygrad.scipy._declare import REGISTRY, raw
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
@@ -18,6 +20,7 @@ from arraygrad.scipy.linalg._chapter import (
     adjoint,
     by_composition,
     by_rule,
+    is_complex,
     no_rule,
     shape_of,
 )
@@ -26,19 +29,23 @@ from arraygrad.scipy.linalg._solve import rows_of
 __all__ = []
 
 
+# What the table's rules see of NumPy where they are recorded: its internal operations too.
+_GRAPH = make_graph_namespace(lambda: ag.numpy, backend_of(ag.asarray(np.zeros(()))))
+
+
 def namespace_of(t):
-    return t.__array_namespace__()
+    return _GRAPH
 
 
 # -- Cholesky ---------------------------------------------------------------------------------------------------------
 
 
-@by_composition("cholesky", "a", "Murray (2016)")
+@by_composition("cholesky", "a", "Murray (2016)", core="a:2")
 def _cholesky(a, lower=False):
     return ag.linalg.cholesky(ag.asarray(a), upper=not lower)
 
 
-@by_composition("cho_factor", "a", "Murray (2016)")
+@by_composition("cho_factor", "a", "Murray (2016)", core="a:2")
 def _cho_factor(a, lower=False):
     a = ag.asarray(a)
     factor = ag.linalg.cholesky(a, upper=not lower)
@@ -95,23 +102,25 @@ def _right_solve(b, a):
     return ag.matrix_transpose(ag.linalg.solve(ag.matrix_transpose(a), ag.matrix_transpose(b)))
 
 
-@by_rule("lu", "a", "Giles (2008); de Hoog et al. (2011)")
-def _lu(g, ans, a, p_indices=False):
-    _, g_l, g_u = g
-    p, lower, upper = ans
-    found = _lu_gradient(g_l, g_u, lower, upper)
-    p = np.asarray(raw(p))
-    if p_indices:
-        p = np.swapaxes(np.eye(p.shape[-1])[p], -1, -2) if p.ndim > 1 else np.eye(p.shape[-1])[p]
-        return ag.matmul(p, found)
-    return ag.matmul(p, found)
+@by_rule("lu", "a", "Giles (2008); de Hoog et al. (2011)", core="a:2")
+def _lu(g, ans, a, permute_l=False, p_indices=False):
+    *_, g_l, g_u = g
+    *p, lower, upper = ans
+    if not raw(lower).size or not raw(upper).size:  # SciPy's permutations of nothing have another shape
+        return ag.zeros_like(ag.asarray(a))
+    if permute_l:
+        p = scipy.linalg.lu(raw(a))[0]
+        turned = np.swapaxes(p, -1, -2)
+        lower, g_l = ag.matmul(turned, lower), None if g_l is None else ag.matmul(turned, g_l)
+    else:
+        p = np.asarray(raw(p[0]))
+        p = np.eye(p.shape[-1])[p] if p_indices else p
+    return ag.matmul(p, _lu_gradient(g_l, g_u, lower, upper))
 
 
-@by_rule("lu_factor", "a", "Giles (2008); de Hoog et al. (2011)")
+@by_rule("lu_factor", "a", "Giles (2008); de Hoog et al. (2011)", core="a:2", each=True)
 def _lu_factor(g, ans, a):
     packed, piv = ans
-    if packed.ndim > 2:
-        raise NotDifferentiable("arraygrad.scipy.linalg.lu_factor: derivatives are for one matrix; use lu for stacks")
     m, n = shape_of(packed)
     k = min(m, n)
     mask = np.tril(np.ones((m, k)), -1)
@@ -123,7 +132,7 @@ def _lu_factor(g, ans, a):
 # -- QR ---------------------------------------------------------------------------------------------------------------
 
 
-@by_rule("qr", "a", "the table: Giles (2008); Seeger et al. (2017)")
+@by_rule("qr", "a", "the table: Giles (2008); Seeger et al. (2017)", core="a:2", each=lambda named: named.get("pivoting", False))
 def _qr(g, ans, a, mode="full", pivoting=False):
     a = ag.asarray(a)
     m, n = shape_of(a)[-2:]
@@ -144,8 +153,6 @@ def _qr(g, ans, a, mode="full", pivoting=False):
     if not pivoting:
         return found
     order = np.asarray(raw(ans[-1]))
-    if order.ndim > 1:
-        raise NotDifferentiable("arraygrad.scipy.linalg.qr: with pivoting derivatives are for one matrix")
     return ag.take(found, np.argsort(order), axis=-1)
 
 
@@ -182,16 +189,16 @@ NAMES["qr"] = REGISTRY["linalg.qr"].function = _whole_factors(NAMES["qr"])
 # -- singular values --------------------------------------------------------------------------------------------------
 
 
-@by_rule("svd", "a", "the table: Townsend (2016)")
+@by_rule("svd", "a", "the table: Townsend (2016)", core="a:2")
 def _svd(g, ans, a, full_matrices=True, compute_uv=True):
     a = ag.asarray(a)
     if not compute_uv:
         u, _, vh = NAMES["svd"](a, full_matrices=False)
         return ag.matmul(u * g[..., None, :], vh)
-    return table.svd(namespace_of(a), tuple(g), tuple(ans), shape_of(a), full_matrices)
+    return table.svd(namespace_of(a), tuple(g), tuple(ans), a, full_matrices)
 
 
-@by_composition("svdvals", "a", "the table: Townsend (2016)")
+@by_composition("svdvals", "a", "the table: Townsend (2016)", core="a:2")
 def _svdvals(a):
     return ag.linalg.svdvals(ag.asarray(a))
 
@@ -199,13 +206,14 @@ def _svdvals(a):
 # -- eigenvalues ------------------------------------------------------------------------------------------------------
 
 
-def _generalized(g_w, g_v, w, v):
+def _generalized(g_w, g_v, w, v, a, b):
     """Gradients of a and b from dw_i = v_i^H (da - w_i db) v_i and dv = v c, both Hermitian.
 
     c_ij = v_i^H (da - w_j db) v_j / (w_j - w_i), and c_ii = -v_i^H db v_i / 2 as v^H b v = 1.
     """
-    n = shape_of(v)[-1]
-    own = np.eye(n, dtype=bool)
+    xp = namespace_of(v)
+    own = np.eye(shape_of(v)[-1], dtype=bool)
+    of_a = of_b = 0.0
     in_a = ag.zeros_like(v)
     in_b = ag.zeros_like(v)
     if g_w is not None:
@@ -213,18 +221,26 @@ def _generalized(g_w, g_v, w, v):
         in_b = in_b + ag.where(own, (g_w * w)[..., None, :], 0.0)
     if g_v is not None:
         turn = ag.matmul(adjoint(v), g_v)
-        table._check_phase(namespace_of(v), "eigh", own, turn) if raw(v).dtype.kind == "c" else None
-        gap = ag.where(own, 1.0, w[..., None, :] - w[..., :, None])
-        in_a = in_a + ag.where(own, 0.0, turn / gap)
-        in_b = in_b + ag.where(own, 0.5 * turn, turn * w[..., None, :] / gap)
+        table._check_phase(xp, "eigh", own, turn) if is_complex(v) else None
+        over_gap, chosen, at, zero = table.by_pairs(xp, g_w, g_v, w, v, own, turn)
+        of_a = of_b = zero
+        for j in at:
+            one, row = v[..., :, j, None], adjoint(v)[..., j, None, :]
+            y, m = table.by_equations(xp, chosen, a, v[..., :, j], None, g_v[..., :, j], b)
+            part = ag.matmul(y, row)
+            of_a, of_b = of_a + part, of_b + w[..., j, None, None] * part + 0.5 * m * ag.matmul(one, row)
+        if at:  # what they leave to the sums
+            turn = ag.where(chosen[..., None, None] & ag.any(g_v.detach() != 0, axis=-2, keepdims=True), 0.0, turn)
+        in_a = in_a + ag.where(own, 0.0, over_gap)
+        in_b = in_b + ag.where(own, 0.5 * turn, over_gap * w[..., None, :])
 
     def outer(inner):
         return ag.matmul(ag.matmul(v, inner), adjoint(v))
 
-    return outer(in_a), -outer(in_b)
+    return of_a + outer(in_a), -(of_b + outer(in_b))
 
 
-@by_rule("eigh", "a b", "the table: Giles (2008); de Leeuw (2007) with b", inert="type turbo eigvals")
+@by_rule("eigh", "a b", "the table: Giles (2008); de Leeuw (2007) with b", core="a:2 b:2", inert="type turbo eigvals")
 def _eigh(g, ans, a, b=None, lower=True, eigvals_only=False, type=1):
     if type != 1 and b is not None:
         raise NotDifferentiable(f"arraygrad.scipy.linalg.eigh: the derivative is not known for type={type}")
@@ -234,30 +250,31 @@ def _eigh(g, ans, a, b=None, lower=True, eigvals_only=False, type=1):
     else:
         (g_w, g_v), (w, v) = g, ans
     if b is None:
-        return table.eigh(namespace_of(v), (g_w, g_v), (w, v), not lower)
-    of_a, of_b = _generalized(g_w, g_v, w, v)
+        return table.eigh(namespace_of(v), (g_w, g_v), (w, v), ag.asarray(a), not lower)
     xp = namespace_of(v)
+    pair = [table.hermitian(xp, ag.asarray(m), not lower) for m in (a, b)]
+    of_a, of_b = _generalized(g_w, g_v, w, v, *pair)
     return {"a": table.of_triangle(xp, of_a, not lower), "b": table.of_triangle(xp, of_b, not lower)}
 
 
-@by_composition("eigvalsh", "a b", "the table: Giles (2008); de Leeuw (2007) with b")
+@by_composition("eigvalsh", "a b", "the table: Giles (2008); de Leeuw (2007) with b", core="a:2 b:2")
 def _eigvalsh(a, b=None, lower=True):
     return NAMES["eigh"](ag.asarray(a), b, lower=lower)[0]
 
 
-@by_rule("eig", "a", "the table: Boeddeker et al. (2017)")
+@by_rule("eig", "a", "the table: Boeddeker et al. (2017)", core="a:2")
 def _eig(g, ans, a, right=True):
     if not right:
         raise NotDifferentiable("arraygrad.scipy.linalg.eig: the derivative needs right=True; use eigvals")
-    return table.eig(namespace_of(ans[1]), tuple(g), tuple(ans))
+    return table.eig(namespace_of(ans[1]), tuple(g), tuple(ans), ag.asarray(a))
 
 
-@by_composition("eigvals", "a", "the table: Boeddeker et al. (2017)")
+@by_composition("eigvals", "a", "the table: Boeddeker et al. (2017)", core="a:2")
 def _eigvals(a):
     return NAMES["eig"](ag.asarray(a))[0]
 
 
-@by_composition("eigh_tridiagonal", "d e", "the table: Giles (2008)")
+@by_composition("eigh_tridiagonal", "d e", "the table: Giles (2008)", core="d:1 e:1", each=True)
 def _eigh_tridiagonal(d, e, eigvals_only=False):
     d, e = ag.asarray(d), ag.asarray(e)
     n = shape_of(d)[0]
@@ -270,7 +287,7 @@ def _eigh_tridiagonal(d, e, eigvals_only=False):
     return NAMES["eigvalsh"](matrix)
 
 
-@by_composition("eigvalsh_tridiagonal", "d e", "the table: Giles (2008)")
+@by_composition("eigvalsh_tridiagonal", "d e", "the table: Giles (2008)", core="d:1 e:1", each=True)
 def _eigvalsh_tridiagonal(d, e):
     return _eigh_tridiagonal(d, e, True)
 
@@ -278,7 +295,7 @@ def _eigvalsh_tridiagonal(d, e):
 # -- polar decomposition, and bases ----------------------------------------------------------------------------------
 
 
-@by_composition("polar", "a", "definition, by sqrtm")
+@by_composition("polar", "a", "definition, by sqrtm", core="a:2")
 def _polar(a, side="right"):
     a = ag.asarray(a)
     if side == "right":
@@ -288,11 +305,11 @@ def _polar(a, side="right"):
     return ag.linalg.solve(p, a), p
 
 
-@by_composition("orthogonal_procrustes", "A B", "Schoenemann (1966), by sqrtm")
+@by_composition("orthogonal_procrustes", "A B", "Schoenemann (1966), by sqrtm", core="A:2 B:2")
 def _orthogonal_procrustes(A, B):
     m = ag.matmul(adjoint(ag.asarray(A)), ag.asarray(B))
     p = NAMES["sqrtm"](ag.matmul(adjoint(m), m))
-    return _right_solve(m, p), ag.linalg.trace(p)
+    return _right_solve(m, p), ag.real(ag.linalg.trace(p)) if is_complex(p) else ag.linalg.trace(p)
 
 
 no_rule(

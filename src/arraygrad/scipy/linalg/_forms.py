@@ -8,42 +8,42 @@ import numpy as np
 import arraygrad as ag
 from arraygrad.scipy.linalg._chapter import by_composition, constants, is_complex, shape_of
 
-__all__ = []
+__all__ = ["gather"]
 
 DEFINITION = "definition"
 
 
-def _gather(values, places):
+def gather(values, places):
     """The last axis of `values` spread over a matrix of places."""
     taken = ag.take(values, places.ravel(), axis=-1)
     return ag.reshape(taken, (*shape_of(values)[:-1], *places.shape))
 
 
-@by_composition("toeplitz", "c r", DEFINITION)
+@by_composition("toeplitz", "c r", DEFINITION, core="c:1 r:1")
 def _toeplitz(c, r=None):
     c = ag.asarray(c)
     r = (ag.conj(c) if is_complex(c) else c) if r is None else ag.asarray(r)
     m, n = shape_of(c)[-1], shape_of(r)[-1]
     values = ag.concat([ag.flip(c, axis=-1), r[..., 1:]], axis=-1)
-    return _gather(values, m - 1 - np.arange(m)[:, None] + np.arange(n)[None, :])
+    return gather(values, m - 1 - np.arange(m)[:, None] + np.arange(n)[None, :])
 
 
-@by_composition("circulant", "c", DEFINITION)
+@by_composition("circulant", "c", DEFINITION, core="c:1")
 def _circulant(c):
     c = ag.asarray(c)
     n = shape_of(c)[-1]
-    return _gather(c, (np.arange(n)[:, None] - np.arange(n)[None, :]) % n)
+    return gather(c, (np.arange(n)[:, None] - np.arange(n)[None, :]) % n)
 
 
 @by_composition("hankel", "c r", DEFINITION)
 def _hankel(c, r=None):
-    c = ag.asarray(c)
-    r = ag.zeros_like(c) if r is None else ag.asarray(r)
+    c = np.ravel(ag.asarray(c))  # SciPy 1.17 flattens: no stacks
+    r = ag.zeros_like(c) if r is None else np.ravel(ag.asarray(r))
     m, n = shape_of(c)[-1], shape_of(r)[-1]
-    return _gather(ag.concat([c, r[..., 1:]], axis=-1), np.arange(m)[:, None] + np.arange(n)[None, :])
+    return gather(ag.concat([c, r[..., 1:]], axis=-1), np.arange(m)[:, None] + np.arange(n)[None, :])
 
 
-@by_composition("companion", "a", DEFINITION)
+@by_composition("companion", "a", DEFINITION, core="a:1")
 def _companion(a):
     a = ag.asarray(a)
     n = shape_of(a)[-1]
@@ -52,7 +52,7 @@ def _companion(a):
     return ag.concat([first, ag.asarray(np.array(rest))], axis=-2)
 
 
-@by_composition("leslie", "f s", DEFINITION)
+@by_composition("leslie", "f s", DEFINITION, core="f:1 s:1")
 def _leslie(f, s):
     f, s = ag.asarray(f), ag.asarray(s)
     n = shape_of(f)[-1]
@@ -60,19 +60,19 @@ def _leslie(f, s):
     return ag.concat([f[..., None, :], below], axis=-2)
 
 
-@by_composition("fiedler", "a", DEFINITION)
+@by_composition("fiedler", "a", DEFINITION, core="a:1")
 def _fiedler(a):
     a = ag.asarray(a)
     return ag.abs(a[..., :, None] - a[..., None, :])
 
 
-@by_composition("convolution_matrix", "a", DEFINITION, refuse={"n": "an integer"})
+@by_composition("convolution_matrix", "a", DEFINITION, core="a:1", refuse={"n": "an integer"})
 def _convolution_matrix(a, n, mode="full"):
     a = ag.asarray(a)
     m = shape_of(a)[-1]
     places = np.arange(m + n - 1)[:, None] - np.arange(n)[None, :]
     inside = (places >= 0) & (places < m)
-    whole = ag.where(inside, _gather(a, np.clip(places, 0, m - 1)), 0.0)
+    whole = ag.where(inside, gather(a, np.clip(places, 0, m - 1)), 0.0)
     if mode == "full":
         return whole
     if mode == "same":
@@ -81,10 +81,9 @@ def _convolution_matrix(a, n, mode="full"):
     return whole[..., min(n, m) - 1 : max(n, m), :]
 
 
-@by_composition("block_diag", "arrs", DEFINITION)
+@by_composition("block_diag", "arrs", DEFINITION, core="arrs:2")
 def _block_diag(arrs):
     arrs = [ag.asarray(a) for a in arrs]
-    arrs = [a if a.ndim > 1 else ag.reshape(a, (1, -1)) for a in arrs]
     columns = sum(shape_of(a)[-1] for a in arrs)
     rows, start = [], 0
     for a in arrs:
@@ -100,7 +99,7 @@ def _kron(a, b):
     return np.kron(ag.asarray(a), ag.asarray(b))
 
 
-@by_composition("khatri_rao", "a b", DEFINITION)
+@by_composition("khatri_rao", "a b", DEFINITION, core="a:2 b:2")
 def _khatri_rao(a, b):
     a, b = ag.asarray(a), ag.asarray(b)
     product = a[..., :, None, :] * b[..., None, :, :]

@@ -52,9 +52,11 @@ def _symmetric(a, lower):
     return ag.triu(a) + ag.matrix_transpose(ag.triu(a, k=1))
 
 
-@by_composition("solve", "a b", GILES)
+@by_composition("solve", "a b", GILES, core="a:2 b:1|2")
 def _solve(a, b, lower=False, assume_a=None, transposed=False):
     structure = _STRUCTURE.get(assume_a)
+    if np.size(raw(a)) == 1:  # SciPy divides: by what is no real number too, and right sides of any length
+        return ag.asarray(b) / (ag.reshape(a, (1,) * np.ndim(raw(b))) if np.ndim(raw(a)) == 2 else a)
     a = a if structure is None else structure(a, lower)
     return ag.linalg.solve(turned(ag.asarray(a), 1 if transposed else 0), ag.asarray(b))
 
@@ -76,7 +78,7 @@ def triangle(a, lower, unit_diagonal=False):
     return a * (1.0 - np.eye(n)) + np.eye(n)
 
 
-@by_composition("solve_triangular", "a b", GILES)
+@by_composition("solve_triangular", "a b", GILES, core="a:2 b:1|2")
 def _solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
     return ag.linalg.solve(turned(triangle(ag.asarray(a), lower, unit_diagonal), trans), ag.asarray(b))
 
@@ -89,7 +91,7 @@ def _solve_other_triangle(g, a, trans=0, lower=False, unit_diagonal=False):
     return scipy.linalg.solve_triangular(a, g, other, lower, unit_diagonal, check_finite=False)
 
 
-@by_rule("inv", "a", GILES)
+@by_rule("inv", "a", GILES, core="a:2")
 def _inv(g, ans, a, assume_a=None, lower=False):
     turned = adjoint(ans)
     found = -ag.matmul(ag.matmul(turned, g), turned)
@@ -110,7 +112,7 @@ def _inv_keeps_what_is_not_read():
     return bool(scipy.linalg.inv(np.array([[1.0, 1.0], [0.0, 1.0]]), assume_a="diagonal")[0, 1] == 1.0)
 
 
-@by_composition("det", "a", "Jacobi's formula, by cofactors")
+@by_composition("det", "a", "Jacobi's formula, by cofactors", core="a:2")
 def _det(a):
     return ag.linalg.det(ag.asarray(a))
 
@@ -126,21 +128,21 @@ def _share(a, atol, rtol):
     }
 
 
-@by_composition("pinv", "a", "Golub and Pereyra (1973)", inert="return_rank")
+@by_composition("pinv", "a", "Golub and Pereyra (1973)", core="a:2", inert="return_rank")
 def _pinv(a, atol=None, rtol=None, return_rank=False):
     a = ag.asarray(a)
     found = ag.linalg.pinv(a, **_share(a, atol, rtol))
     return (found, None) if return_rank else found
 
 
-@by_composition("pinvh", "a", "Golub and Pereyra (1973)")
+@by_composition("pinvh", "a", "Golub and Pereyra (1973)", core="a:2")
 def _pinvh(a, atol=None, rtol=None, lower=True, return_rank=False):
     a = reading(ag.asarray(a), lower)
     found = ag.linalg.pinv(a, **_share(a, atol, rtol))
     return (found, None) if return_rank else found
 
 
-@by_composition("lstsq", "a b", "Golub and Pereyra (1973)")
+@by_composition("lstsq", "a b", "Golub and Pereyra (1973)", core="a:2 b:1|2", each=True)
 def _lstsq(a, b, cond=None):
     a, b = ag.asarray(a), ag.asarray(b)
     m, n = shape_of(a)[-2:]
@@ -157,7 +159,7 @@ def _lstsq(a, b, cond=None):
 # -- factors that were computed before --------------------------------------------------------------------------------
 
 
-@by_composition("cho_solve", "c_and_lower b", GILES)
+@by_composition("cho_solve", "c_and_lower b", GILES, core="c_and_lower:2,- b:1|2")
 def _cho_solve(c_and_lower, b):
     c, lower = c_and_lower
     if np.any(lower) and not np.all(lower):
@@ -185,12 +187,10 @@ def rows_of(piv, m):
     return order
 
 
-@by_composition("lu_solve", "lu_and_piv b", GILES)
+@by_composition("lu_solve", "lu_and_piv b", GILES, core="lu_and_piv:2,1 b:1|2", each=True)
 def _lu_solve(lu_and_piv, b, trans=0):
     lu, piv = lu_and_piv
     lu, b = ag.asarray(lu), ag.asarray(b)
-    if lu.ndim > 2:
-        raise NotDifferentiable("arraygrad.scipy.linalg.lu_solve: derivatives are for one matrix, not for stacks")
     order = rows_of(raw(piv), shape_of(lu)[0])
     lower, upper = triangle(lu, True, True), ag.triu(lu)
     if trans == 0:
@@ -218,7 +218,7 @@ def _shifted(rows, shifts):
     return ag.where(inside, ag.take_along_axis(ag.asarray(rows), np.clip(places, 0, n - 1), axis=1), 0.0)
 
 
-@by_rule("solve_banded", "ab b", GILES)
+@by_rule("solve_banded", "ab b", GILES, core="l_and_u:0,0 ab:2 b:1|2", each=True)
 def _solve_banded(g, ans, l_and_u, ab, b):
     below, above = l_and_u
     rows = np.arange(below + above + 1)
@@ -235,10 +235,13 @@ def _solve_banded(g, ans, l_and_u, ab, b):
     return {"ab": -ag.where(inside, ag.sum(taken * x_[None, :, :], axis=-1), 0.0), "b": w}
 
 
-@by_composition("solveh_banded", "ab b", GILES)
+@by_composition("solveh_banded", "ab b", GILES, core="ab:2 b:1|2", each=True)
 def _solveh_banded(ab, b, lower=False):
     ab = ag.asarray(ab)
     width = shape_of(ab)[0] - 1
+    if is_complex(ab):  # of the diagonal the real part is read
+        own = np.arange(width + 1)[:, None] == (0 if lower else width)
+        ab = ag.where(own, ag.astype(ag.real(ab), raw(ab).dtype), ab)
     if lower:
         below = ab
         above = _shifted(ag.flip(ab, axis=0), np.arange(-width, 1))[:-1]
@@ -253,13 +256,13 @@ def _solveh_banded(ab, b, lower=False):
 # -- Toeplitz and circulant matrices ----------------------------------------------------------------------------------
 
 
-@by_composition("solve_toeplitz", "c_or_cr b", GILES)
+@by_composition("solve_toeplitz", "c_or_cr b", GILES, core="c_or_cr:1,1 b:1|2")
 def _solve_toeplitz(c_or_cr, b):
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     return ag.linalg.solve(NAMES["toeplitz"](ag.asarray(c), r if r is None else ag.asarray(r)), ag.asarray(b))
 
 
-@by_composition("matmul_toeplitz", "c_or_cr x", "definition")
+@by_composition("matmul_toeplitz", "c_or_cr x", "definition", core="c_or_cr:1,1 x:1|2")
 def _matmul_toeplitz(c_or_cr, x):
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     return ag.matmul(NAMES["toeplitz"](ag.asarray(c), r if r is None else ag.asarray(r)), ag.asarray(x))
@@ -267,6 +270,11 @@ def _matmul_toeplitz(c_or_cr, x):
 
 @by_composition("solve_circulant", "c b", GILES)
 def _solve_circulant(c, b, singular="raise", tol=None, caxis=-1, baxis=0, outaxis=0):
-    if np.ndim(raw(c)) != 1 or (caxis, baxis, outaxis) != (-1, 0, 0):
-        raise NotDifferentiable("arraygrad.scipy.linalg.solve_circulant: derivatives are for one circulant matrix")
-    return ag.linalg.solve(NAMES["circulant"](ag.asarray(c)), ag.asarray(b))
+    c, b = np.moveaxis(np.atleast_1d(ag.asarray(c)), caxis, -1), np.moveaxis(np.atleast_1d(ag.asarray(b)), baxis, -1)
+    real = not is_complex(c) and not is_complex(b)
+    spectrum = np.fft.fft(c)
+    size = np.abs(raw(spectrum))
+    least = np.max(size, axis=-1, keepdims=True) * size.shape[-1] * np.finfo(np.float64).eps if tol is None else tol
+    left_out = size <= least
+    x = np.fft.ifft(ag.where(left_out, 0.0, np.fft.fft(b) / ag.where(left_out, 1.0, spectrum)))
+    return np.moveaxis(ag.real(x) if real else x, -1, outaxis)
