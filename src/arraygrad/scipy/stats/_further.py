@@ -1,7 +1,7 @@
 """Further continuous distributions: noncentral, truncated, of two or more shapes; and tails by quadrature.
 
-May import: arraygrad, scipy._declare, scipy._incomplete, scipy._noncentral, scipy._quadrature, scipy.special,
-scipy.stats._continuous and _univariate, numpy, SciPy.
+May import: arraygrad, scipy._declare, scipy._incomplete, scipy._noncentral, scipy._powers, scipy._quadrature,
+scipy.special, scipy.stats._continuous and _univariate, numpy, SciPy.
 
 Sources: "JKB" is Johnson, Kotz and Balakrishnan (1994/1995), Continuous Univariate Distributions 1 and 2, by chapter;
 "SciPy" the definition in the distribution's own documentation. Densities that `_continuous.py` declares alone are
@@ -18,6 +18,7 @@ from arraygrad.scipy import special
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._incomplete import beta_tail, gamma_tail, log_other, signed
 from arraygrad.scipy._noncentral import ncf_log_density, nct_log_density, nct_tail, ncx2_log_density
+from arraygrad.scipy._powers import Power, xlogy
 from arraygrad.scipy._quadrature import NEAR, NEAR_WEIGHTS, REST, tail_of_density
 from arraygrad.scipy.special._inverses import kolmogorov_density, smirnov_density, tukey_density
 from arraygrad.scipy.stats._continuous import (
@@ -35,7 +36,6 @@ from arraygrad.scipy.stats._continuous import (
     log_normal_density,
     of_log_cdf,
     turned,
-    xlogy,
 )
 from arraygrad.scipy.stats._univariate import continuous, measured
 
@@ -55,14 +55,15 @@ continuous("ncx2", "df, nc", ncx2_log_density, integrated=True, source="JKB 29, 
            mean=lambda df, nc: df + nc, var=lambda df, nc: 2.0 * (df + 2.0 * nc))  # fmt: skip
 continuous("ncf", "dfn, dfd, nc", ncf_log_density, integrated=True, source="JKB 30, a mixture of central ones")
 continuous("nct", "df, nc", nct_log_density, tail=nct_tail, source="JKB 31, by quadrature")
-continuous("rice", "b", lambda y, b: log(y) - 0.5 * (y - b) ** 2 + log_i0e(y * b), integrated=True,
+continuous("rice", "b", lambda y, b: -0.5 * (y - b) ** 2 + log_i0e(y * b), powers=lambda y, b: [Power(y, 1.0)],
+           integrated=True,
            source="Rice (1945)")  # fmt: skip
 
 # -- of a gamma, beta or Bessel function ------------------------------------------------------------------------------
 
-continuous("erlang", "a", lambda y, a: xlogy(a - 1.0, y) - y - gammaln(a), tail=lambda y, a: gamma_tail(a, y),
+continuous("erlang", "a", lambda y, a: -y - gammaln(a), powers=lambda y, a: [Power(y, a - 1.0)], tail=lambda y, a: gamma_tail(a, y),
            source="JKB 17; DLMF 8.2", refuse={"a": "an integer; use gamma"})  # fmt: skip
-continuous("rdist", "c", lambda y, c: (0.5 * c - 1.0) * log1p(-y * y) - betaln(0.5, 0.5 * c),
+continuous("rdist", "c", lambda y, c: 0.0 * y - betaln(0.5, 0.5 * c), powers=lambda y, c: [Power(1.0 - y * y, 0.5 * c - 1.0, -y * y)],
            tail=lambda y, c: beta_tail(0.5 * c, 0.5 * c, 0.5 * (1.0 + y), 0.5 * (1.0 - y)),
            source="JKB 25; DLMF 8.17")  # fmt: skip
 

@@ -11,6 +11,7 @@ Everything else follows: with y = (x - loc) / scale and the density f of the sta
 Outside of the support the density is constant, and gradients are zero; where SciPy says nan they are nan.
 """
 
+import math
 from collections import namedtuple
 
 import numpy as np
@@ -31,7 +32,7 @@ from arraygrad.scipy._declare import (
     register,
 )
 from arraygrad.scipy._guards import Fixed, handed_out, holds_tensor, taken_down
-from arraygrad.scipy._incomplete import log_other, signed
+from arraygrad.scipy._incomplete import log_other, moved_end, signed, with_density
 from arraygrad.scipy._quadrature import tail_of_density
 
 __all__ = ["FAMILIES", "MASSES", "OBJECTS", "Distribution", "Frozen", "continuous", "discrete", "measured"]
@@ -176,8 +177,8 @@ def _number(value):
 
 
 def continuous(
-    name, shapes, logpdf, *, source, tail=None, integrated=False, ends=None, refuse=None, mean=None, var=None,
-    entropy=None, **direct,
+    name, shapes, logpdf, *, source, powers=None, tail=None, integrated=False, ends=None, refuse=None, mean=None,
+    var=None, entropy=None, **direct,
 ):  # fmt: skip
     """Declare a continuous distribution; one that stands already is declared anew, with more methods.
 
@@ -189,6 +190,8 @@ def continuous(
     logpdf : callable
         logpdf(y, *shapes) of the standard form.
     source : str
+    powers : callable, optional
+        powers(y, *shapes) returns a list of `Power`: the density is their product, times exp(logpdf(y, *shapes)).
     tail : callable, optional
         tail(y, *shapes) returns (lower, log of the tail): the mask where that tail is the lower one.
     integrated : bool
@@ -206,10 +209,13 @@ def continuous(
         return
     dist = getattr(stats, name)
     keys = tuple(s.strip() for s in shapes.split(",") if s.strip())
+    pdf = None
+    if powers is not None:
+        logpdf, pdf = _with_powers(logpdf, powers)
     if integrated:
         tail = _integrated_tail(dist, logpdf, ends)
     refuse = refuse or {}
-    family = _Family(dist, keys, logpdf, _tails(tail, direct))
+    family = _Family(dist, keys, logpdf, _tails(tail, direct), pdf)
     location = ", ".join([*keys, "loc=0", "scale=1"])
     methods = {}
 
@@ -289,6 +295,18 @@ def measured(name, shapes, source):
     OBJECTS[name] = Distribution(name, methods, "continuous")
 
 
+def _with_powers(rest, powers):
+    """(logarithm of the density, density) where it is exp(rest) times powers."""
+
+    def logpdf(y, *shapes):
+        return sum((one.log() for one in powers(y, *shapes)), rest(y, *shapes))
+
+    def pdf(y, *shapes):
+        return math.prod((one.value() for one in powers(y, *shapes)), start=ag.exp(rest(y, *shapes)))
+
+    return logpdf, pdf
+
+
 def _integrated_tail(dist, logpdf, ends):
     def tail(y, *shapes):
         if ends is not None:
@@ -329,8 +347,8 @@ def _everywhere(inside, found):
 
 
 class _Family:
-    def __init__(self, dist, keys, logpdf, tails):
-        self.dist, self.keys, self.logpdf, self.tails = dist, keys, logpdf, tails
+    def __init__(self, dist, keys, logpdf, tails, pdf=None):
+        self.dist, self.keys, self.logpdf, self.tails, self.pdf = dist, keys, logpdf, tails, pdf
         # Whether the support is the same for all shapes: what is 0 or 1 at its ends is that for all of them.
         self.fixed = type(dist)._get_support is stats.rv_continuous._get_support
 
@@ -374,13 +392,31 @@ class _Family:
             lambda given: self._log(_with_named(bound, at, given), np.asarray(False), lost), g, tensors
         )
 
+    def density(self, y, shapes, less=0.0):
+        """The density of the standard form times exp(-less), at its zeros by its powers."""
+        log = self.logpdf(y, *shapes) - less
+        zero = np.asarray(np.isneginf(np.asarray(raw(log))))
+        if self.pdf is None or not np.any(zero):
+            return ag.exp(log)
+        other = self.dist.ppf(0.7, *[np.asarray(raw(s), dtype=float) for s in shapes])
+        other = np.where(np.isfinite(other), other, 0.5)
+        at_zero = self.pdf(ag.where(zero, y, other), *shapes) * ag.exp(-ag.asarray(less))
+        return ag.where(zero, at_zero, ag.exp(self.logpdf(ag.where(zero, other, y), *shapes) - less))
+
+    def _pdf(self, bound):
+        y, shapes, scale, inside, mark, _, _ = self._standard(bound)
+        return ag.where(inside, self.density(y, shapes) / scale, 0.0) * mark
+
     def of_pdf(self, g, ans, tensors, at, bound):
         none = np.asarray(False)
+        zero = np.asarray(np.asarray(raw(ans)) == 0.0)
+        if self.pdf is not None and np.any(zero & np.isfinite(np.asarray(raw(bound["x"])))):
+            return gradients_of_composition(lambda given: self._pdf(_with_named(bound, at, given)), g, tensors)
         found = gradients_of_composition(
             lambda given: self._log(_with_named(bound, at, given), none, none), g * ans, tensors
         )
         # A density that is zero at an end is so for all shapes near by.
-        zero = np.asarray(np.asarray(raw(ans)) == 0.0) & self.fixed
+        zero = zero & self.fixed
         if np.any(zero) and any(key in self.keys for key, _ in at):
             apart = gradients_of_composition(
                 lambda given: self._log(_with_named(bound, at, given), zero, none), g * ans, tensors
@@ -403,6 +439,21 @@ class _Family:
         gradients = gradients_of_composition(of_given, g, [tensors[i] for i in places])
         return dict(zip(names, gradients, strict=True))
 
+    def _slope_of_tail(self, method, known=None):
+        """The derivative of a tail in y, for `_incomplete.moved_end`; `known` are the values of a logarithm."""
+        sign = 1.0 if method.endswith("cdf") else -1.0
+        if not method.startswith("log"):
+            return lambda y, *shapes: sign * self.density(y, shapes)
+
+        def slope(y, *shapes):
+            tail = with_density(self.tails[method], slope, y, *shapes)
+            # The formula in the shapes has another constant where they do not count.
+            with np.errstate(invalid="ignore"):
+                tail = tail + np.nan_to_num(known - np.asarray(raw(tail)), nan=0.0, posinf=0.0, neginf=0.0)
+            return sign * self.density(y, shapes, tail)
+
+        return slope
+
     def of_tail(self, method):
         sign = 1.0 if method.endswith("cdf") else -1.0
         logs = method.startswith("log")
@@ -410,10 +461,10 @@ class _Family:
         def pull(g, ans, tensors, at, bound):
             bound = _with_named(bound, at, tensors)
             y, shapes, scale, inside, mark, end, inner = self._standard(bound)
-            slope = self.logpdf(y, *shapes) - ag.log(scale)
+            less = ag.log(scale)
             if logs:
-                slope = slope - ag.where(inside, ans, 0.0)
-            slope = ag.where(inside, g, 0.0) * (sign * ag.exp(ag.where(inside, slope, 0.0)) * mark)
+                less = less + ag.where(inside, ans, 0.0)
+            slope = ag.where(inside, g, 0.0) * (sign * ag.where(inside, self.density(y, shapes, less), 1.0) * mark)
 
             # At an end of a fixed support the tails are 0 and 1 for all shapes, at one that moves log(0) has no slope.
             value = np.asarray(raw(ans))
@@ -423,8 +474,9 @@ class _Family:
             def tail(*given):
                 used = np.asarray(inside | np.isnan(raw(y)) | np.isnan(mark))
                 given = [ag.where(used, v * mark * lost, 1.5) for v in given]
-                found = self.tails[method](ag.where(flat, inner, y), *given)
-                return ag.where(np.asarray(inside & ~flat), found, 0.0) * mark * lost
+                found = self.tails[method](_still(ag.where(flat, inner, y)), *given)
+                found = ag.where(np.asarray(inside & ~flat), found, 0.0) * mark * lost
+                return found + ag.where(inside, moved_end(self._slope_of_tail(method, value), y, *given), 0.0)
 
             found = self._of_shapes(tail, shapes, g, tensors, at)
             located = {"x": lambda: slope, "loc": lambda: -slope, "scale": lambda: -slope * y}
@@ -439,7 +491,11 @@ class _Family:
             inverse = ag.exp(-self.logpdf(y, *shapes)) * scale * mark
             at_end = np.asarray(np.isinf(raw(ans)))
             push = ag.where(at_end, 0.0, -(g * inverse))
-            found = self._of_shapes(lambda *given: self.tails["cdf"](y, *given), shapes, push, tensors, at)
+
+            def cdf(*given):
+                return with_density(self.tails["cdf"], self._slope_of_tail("cdf"), y, *given)
+
+            found = self._of_shapes(cdf, shapes, push, tensors, at)
             located = {
                 "q": lambda: g * ag.where(at_end, np.inf, inverse) * sign,
                 "loc": lambda: g * mark,
@@ -448,6 +504,10 @@ class _Family:
             return [found[key] if key in found else located[key]() for key, _ in at]
 
         return pull
+
+
+def _still(y):
+    return y.detach() if isinstance(y, ag.Tensor) else y
 
 
 def _with_named(bound, at, tensors):
