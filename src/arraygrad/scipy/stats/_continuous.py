@@ -230,7 +230,8 @@ def _truncnorm_mass(a, b):
     return log_difference(log_ndtr(high), log_ndtr(low))
 
 
-continuous("truncnorm", "a, b", lambda y, a, b: log_normal_density(y) - _truncnorm_mass(a, b), source="JKB 13",
+continuous("truncnorm", "a, b", lambda y, a, b: log_normal_density(y) - _truncnorm_mass(a, b), ends=lambda a, b: (a, b),
+           source="JKB 13",
            tail=of_log_cdf(lambda y, a, b: _truncnorm_mass(a, y) - _truncnorm_mass(a, b),
                            lambda y, a, b: _truncnorm_mass(y, b) - _truncnorm_mass(a, b)))  # fmt: skip
 
@@ -256,9 +257,11 @@ continuous("pareto", "b", lambda y, b: log(b) - (b + 1.0) * log(y), tail=from_ha
 continuous("lomax", "c", lambda y, c: log(c) - (c + 1.0) * log1p(y), tail=from_hazard(lambda y, c: c * log1p(y)),
            source="JKB 20")  # fmt: skip
 continuous("genpareto", "c", lambda y, c: -(c + 1.0) * boxlog(y, c), tail=from_hazard(lambda y, c: boxlog(y, c)),
+           ends=lambda c: (0.0, end_of(-c)),
            source="JKB 20")  # fmt: skip
 continuous("genextreme", "c", lambda y, c: -exp(-boxlog(y, -c)) - (1.0 - c) * boxlog(y, -c),
-           tail=turned(from_hazard(lambda y, c: exp(-boxlog(y, -c)))), source="JKB 22")  # fmt: skip
+           tail=turned(from_hazard(lambda y, c: exp(-boxlog(y, -c)))), ends=lambda c: (-end_of(-c), end_of(c)),
+           source="JKB 22")  # fmt: skip
 continuous("burr12", "c, d", lambda y, c, d: log(c) + log(d) - (d + 1.0) * log1p(y**c),
            powers=lambda y, c, d: [Power(y, c - 1.0)],
            tail=from_hazard(lambda y, c, d: d * log1p(y**c)), source="JKB 12")  # fmt: skip
@@ -275,17 +278,20 @@ continuous("powerlaw", "a", lambda y, a: log(a) + 0.0 * y, powers=lambda y, a: [
 continuous("bradford", "c", lambda y, c: log(c) - log(log1p(c)) - log1p(c * y),
            tail=of_log_cdf(lambda y, c: log(log1p(c * y)) - log(log1p(c)),
                            lambda y, c: log(log1p(c) - log1p(c * y)) - log(log1p(c))), source="JKB 33")  # fmt: skip
-continuous("loguniform", "a, b", lambda y, a, b: -log(y) - log(log(b) - log(a)), source="Hamming (1970)",
+continuous("loguniform", "a, b", lambda y, a, b: -log(y) - log(log(b) - log(a)), ends=lambda a, b: (a, b),
+           source="Hamming (1970)",
            tail=of_log_cdf(lambda y, a, b: log(log(y) - log(a)) - log(log(b) - log(a)),
                            lambda y, a, b: log(log(b) - log(y)) - log(log(b) - log(a))))  # fmt: skip
-continuous("truncexpon", "b", lambda y, b: -y - log1mexp(b), source="JKB 19",
+continuous("truncexpon", "b", lambda y, b: -y - log1mexp(b), ends=lambda b: (0.0, b),
+           source="JKB 19",
            tail=of_log_cdf(lambda y, b: log1mexp(y) - log1mexp(b),
                            lambda y, b: log_difference(-y, -b) - log1mexp(b)))  # fmt: skip
 continuous("triang", "c",
-           lambda y, c: LOG_2 + where(y < c, log(y) - log(c), log1p(-y) - log1p(-c)), source="JKB 26",
-           tail=of_log_cdf(lambda y, c: where(y < c, 2.0 * log(y) - log(c), log1p(-((1.0 - y) ** 2) / (1.0 - c))),
-                           lambda y, c: where(y < c, log1p(-y * y / c), 2.0 * log1p(-y) - log1p(-c))),
-           mean=lambda c: (1.0 + c) / 3.0)  # fmt: skip
+           lambda y, c: LOG_2 + where(y < c, log(y / where(y < c, c, 1.0)),
+                                      log((1.0 - y) / where(y < c, 1.0, 1.0 - c))), source="JKB 26",
+           tail=of_log_cdf(lambda y, c: _triang_part(y, c), lambda y, c: _triang_part(1.0 - y, 1.0 - c)),
+           mean=lambda c: (1.0 + c) / 3.0, var=lambda c: (1.0 - c + c * c) / 18.0,
+           entropy=lambda c: 0.5 - LOG_2 + 0.0 * c)  # fmt: skip
 continuous("gennorm", "beta", lambda y, beta: log(0.5 * beta) - gammaln(1.0 / beta) - abs_power(y, beta),
            tail=lambda y, beta: _two_sided(y, lambda u: gamma_tail(1.0 / beta, u**beta)), source="JKB 24")  # fmt: skip
 continuous("halfgennorm", "beta", lambda y, beta: log(beta) - gammaln(1.0 / beta) - y**beta,
@@ -298,10 +304,25 @@ continuous("loglaplace", "c", lambda y, c: log(0.5 * c) - log(y) - c * abs_power
            tail=lambda y, c: (np.asarray((y < 1.0).numpy()), where(y < 1.0, 1.0, -1.0) * c * log(y) - LOG_2),
            source="JKB 24")  # fmt: skip
 continuous("laplace_asymmetric", "kappa",
-           lambda y, k: 0.5 * (1.0 / k - k) * y - 0.5 * (1.0 / k + k) * abs_power(y) - log(k + 1.0 / k),
+           lambda y, k: -k * abs_power(where(y >= 0, y, 0.0)) - abs_power(where(y <= 0, y, 0.0)) / k - log(k + 1.0 / k),
            tail=lambda y, k: (
                np.asarray((y < 0).numpy()), where(y < 0, y / k + log(k), -y * k - log(k)) - log(k + 1.0 / k)),
+           mean=lambda k: 1.0 / k - k, var=lambda k: 1.0 / (k * k) + k * k, entropy=lambda k: 1.0 + log(k + 1.0 / k),
            source="Kotz et al. (2001)")  # fmt: skip
+
+
+def _triang_part(y, c):
+    """log of the lower tail."""
+    rising = y < c
+    up = 2.0 * log(where(rising, y, 1.0)) - log(where(rising, c, 1.0))
+    return where(rising, up, log1p(-((1.0 - where(rising, 1.0, y)) ** 2) / where(rising, 1.0, 1.0 - c)))
+
+
+def end_of(c):
+    """1 / c, where the support ends for c > 0; infinity elsewhere."""
+    c = ag.asarray(c)
+    inside = np.asarray(np.asarray(raw(c)) > 0)
+    return where(inside, 1.0 / where(inside, c, 1.0), np.inf)
 
 
 def boxlog(y, c):
@@ -336,6 +357,27 @@ def crystalball_log_density(y, beta, m):
     return where(far, power, -0.5 * y * y) - log(mass)
 
 
+def _argus_points():
+    points, weights = np.polynomial.legendre.leggauss(24)
+    s = 0.5 * (points + 1.0)
+    return s * s, weights * s * s
+
+
+_ARGUS = _argus_points()
+
+
+def argus_log_norm(h):
+    """log of the integral of 2 s^2 exp(-h s^2) from 0 to 1: of gamma(3/2) gammainc(3/2, h) / h^(3/2), regular at 0."""
+    h = ag.asarray(h)
+    small = np.asarray(np.asarray(raw(h)) < 4.0)
+    squares, weights = _ARGUS
+    near = log(ag.sum(exp(-where(small, h, 0.0)[..., None] * squares) * weights, axis=-1))
+    if np.all(small):
+        return near
+    h = where(small, 4.0, h)
+    return where(small, near, log(ag.special.gammainc(1.5, h)) - 1.5 * log(h) + 0.5 * LOG_PI - LOG_2)
+
+
 def argus_log_density(y, chi):
-    psi = ndtr(chi) - chi * exp(log_normal_density(chi)) - 0.5
-    return 3.0 * log(chi) - LOG_ROOT_2PI - log(psi) + log(y) + 0.5 * log1p(-y * y) - 0.5 * chi * chi * (1.0 - y * y)
+    h = 0.5 * chi * chi
+    return LOG_2 + log(y) + 0.5 * log1p(-y * y) - h * (1.0 - y * y) - argus_log_norm(h)

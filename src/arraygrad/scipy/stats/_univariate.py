@@ -1,6 +1,7 @@
 """How a distribution of one variable is declared: its log-density and its tails in standard form, by formula.
 
-May import: arraygrad, scipy._declare, scipy._guards, scipy._incomplete, scipy._quadrature, numpy, SciPy.
+May import: arraygrad, scipy._declare, scipy._guards, scipy._incomplete, scipy._quadrature,
+scipy.stats._summaries_of_laws, numpy, SciPy.
 
 Everything else follows: with y = (x - loc) / scale and the density f of the standard form,
 
@@ -22,7 +23,7 @@ import arraygrad as ag
 from arraygrad.scipy._declare import (
     REGISTRY,
     Rule,
-    composed,
+    constant,
     gradients_of_composition,
     guarded,
     once,
@@ -33,7 +34,8 @@ from arraygrad.scipy._declare import (
 )
 from arraygrad.scipy._guards import Fixed, handed_out, holds_tensor, taken_down
 from arraygrad.scipy._incomplete import log_other, moved_end, signed, with_density
-from arraygrad.scipy._quadrature import tail_of_density
+from arraygrad.scipy._quadrature import RELATIVE, tail_of_density
+from arraygrad.scipy.stats._summaries_of_laws import Law, add_summaries, integrals, sums, with_scale
 
 __all__ = ["FAMILIES", "MASSES", "OBJECTS", "Distribution", "Frozen", "continuous", "discrete", "measured"]
 
@@ -105,9 +107,8 @@ class Distribution:
 # What to take in the place of methods without a rule.
 _IN_PLACE = {
     "expect": "integrate.quad of the function times pdf has one",
-    "moment": "mean and var have one, and integrate.quad of x**n times pdf",
+    "moment": "integrate.quad of x**n times pdf has one",
     "rvs": "what is drawn is a constant: ppf(u) of uniform numbers u has one",
-    "stats": "mean and var have one each",
 }
 
 
@@ -139,6 +140,10 @@ class Frozen(Fixed):
             method = self.dist._methods[name]
             if name in self._OF_A_POINT:
                 return lambda x: method(x, *self.args, **self.kwds)
+            if name == "moment":
+                return lambda order=None: method(order, *self.args, **self.kwds)
+            if name == "stats":
+                return lambda moments="mv": method(*self.args, moments=moments, **self.kwds)
             return lambda: method(*self.args, **self.kwds)
         if name == "interval" and "ppf" in self.dist._methods:
             return lambda confidence: self.dist._interval(confidence, *self.args, **self.kwds)
@@ -194,14 +199,14 @@ def continuous(
         powers(y, *shapes) returns a list of `Power`: the density is their product, times exp(logpdf(y, *shapes)).
     tail : callable, optional
         tail(y, *shapes) returns (lower, log of the tail): the mask where that tail is the lower one.
-    integrated : bool
-        The tails are integrals of the density, by `scipy._quadrature`.
+    integrated : bool or float
+        The tails are integrals of the density, by `scipy._quadrature`; a number is how far SciPy's values may be off.
     ends : callable, optional
-        (low, high) of the support by the shapes, where it depends on them.
+        (low, high) of the support by the shapes, where it depends on them, or of the interval that SciPy averages over.
     refuse : dict of str to str, optional
         Why a shape parameter has no derivative.
     mean, var, entropy : callable, optional
-        Of the standard form: mean(*shapes).
+        Of the standard form: mean(*shapes). Without a formula they are integrals of the density, if `ends` are known.
     **direct
         cdf, sf, logcdf, logsf in place of `tail`. Not needed without shape parameters, where the density says all.
     """
@@ -213,7 +218,7 @@ def continuous(
     if powers is not None:
         logpdf, pdf = _with_powers(logpdf, powers)
     if integrated:
-        tail = _integrated_tail(dist, logpdf, ends)
+        tail = _integrated_tail(dist, logpdf, ends, RELATIVE if integrated is True else integrated)
     refuse = refuse or {}
     family = _Family(dist, keys, logpdf, _tails(tail, direct), pdf)
     location = ", ".join([*keys, "loc=0", "scale=1"])
@@ -235,7 +240,12 @@ def continuous(
         add("ppf", f"q, {location}", family.of_inverse(1.0))
         add("isf", f"q, {location}", family.of_inverse(-1.0))
         methods["median"] = _median(methods["ppf"], name, dist, source)
-    _moments(methods, name, dist, keys, mean, var, entropy, source)
+    fixed = type(dist)._get_support is stats.rv_continuous._get_support
+    if ends is None and fixed:
+        ends = lambda *shapes: (dist.a, dist.b)  # noqa: E731
+    average = integrals(dist, logpdf, ends) if ends is not None else None
+    support = (lambda *shapes: (dist.a, dist.b)) if fixed else ends
+    add_summaries(methods, Law(name, dist, keys, average, mean, var, entropy, support, source, refuse))
     OBJECTS[name], FAMILIES[name] = Distribution(name, methods, "continuous"), family
 
 
@@ -288,6 +298,8 @@ def measured(name, shapes, source):
     add("logsf", "x", of_log("sf", -1.0))
     add("ppf", "q", of_inverse(1.0))
     add("isf", "q", of_inverse(-1.0))
+    methods["median"] = _median(methods["ppf"], name, dist, source)
+    with_scale(methods, name, dist, keys, refuse, source)
     for method in ("pdf", "logpdf"):
         methods[method] = refused(
             f"stats.{name}.{method}", getattr(dist, method), "arraygrad has no derivative of this density"
@@ -307,13 +319,13 @@ def _with_powers(rest, powers):
     return logpdf, pdf
 
 
-def _integrated_tail(dist, logpdf, ends):
+def _integrated_tail(dist, logpdf, ends, relative):
     def tail(y, *shapes):
         if ends is not None:
             low, high = ends(*shapes)
         else:
             low, high = dist.support(*[np.asarray(raw(s), dtype=float) for s in shapes])
-        return tail_of_density(logpdf, y, shapes, dist.cdf, dist.sf, low, high)
+        return tail_of_density(logpdf, y, shapes, dist.cdf, dist.sf, low, high, relative)
 
     return tail
 
@@ -524,35 +536,6 @@ def _median(ppf, name, dist, source):
     return median
 
 
-def _moments(methods, name, dist, keys, mean, var, entropy, source):
-    signature = ", ".join([*keys, "loc=0", "scale=1"])
-    of = " ".join([*keys, "loc", "scale"])
-
-    def add(method, formula):
-        function = _with_signature(signature, formula, keys)
-        methods[method] = composed(f"stats.{name}.{method}", getattr(dist, method), of, source, same=False)(function)
-        REGISTRY[f"stats.{name}.{method}"].signature = parsed(signature)
-
-    zero = 0.0
-    if mean is not None:
-        add("mean", lambda shapes, loc, scale: loc + scale * (mean(*shapes) + zero))
-    if var is not None:
-        add("var", lambda shapes, loc, scale: scale * scale * var(*shapes) + zero * loc)
-        add("std", lambda shapes, loc, scale: scale * ag.sqrt(ag.asarray(var(*shapes)) + zero) + zero * loc)
-    if entropy is not None:
-        add("entropy", lambda shapes, loc, scale: entropy(*shapes) + ag.log(scale) + zero * loc)
-
-
-def _with_signature(text, formula, keys):
-    """A function of named parameters, as compositions are, that hands the shapes over as a list."""
-
-    def function(**given):
-        return formula([given[key] for key in keys], given.get("loc", 0.0), given.get("scale", 1.0))
-
-    function.__signature__ = parsed(text)
-    return function
-
-
 # -- discrete ---------------------------------------------------------------------------------------------------------
 
 
@@ -611,13 +594,7 @@ def discrete(name, shapes, logpmf, *, source, tail=None, fixed=(), mean=None, va
         methods[method] = refused(
             f"stats.{name}.{method}", getattr(dist, method), "its result is an integer, which has no derivative"
         )
-    for method, formula in (("mean", mean), ("var", var)):
-        if formula is not None:
-            signature = ", ".join([*keys, "loc=0"])
-            function = _with_signature(signature, lambda s, loc, scale, formula=formula: formula(*s) + 0.0, keys)
-            of = free
-            methods[method] = composed(
-                f"stats.{name}.{method}", getattr(dist, method), of, source, same=False, refuse=why
-            )(function)
-            REGISTRY[f"stats.{name}.{method}"].signature = parsed(signature)
+    methods["support"] = constant(f"stats.{name}.support", dist.support)
+    average = sums(dist, logpmf, keys, fixed)
+    add_summaries(methods, Law(name, dist, keys, average, mean, var, None, None, source, why), discrete=True)
     OBJECTS[name], MASSES[name] = Distribution(name, methods, "discrete"), Masses(dist, keys, logpmf)
