@@ -17,7 +17,7 @@ import arraygrad as ag
 from arraygrad.scipy import stats
 
 # Laws of which SciPy integrates the summaries, for seconds each.
-SLOW = {"levy_stable", "studentized_range", "kstwo", "ksone", "landau", "genhyperbolic", "vonmises", "dpareto_lognorm",
+SLOW = {"gompertz", "halfgennorm", "gennorm", "betanbinom", "zipf", "yulesimon", "levy_stable", "studentized_range", "kstwo", "ksone", "landau", "genhyperbolic", "vonmises", "dpareto_lognorm",
         "geninvgauss", "norminvgauss", "gausshyper", "jf_skew_t", "rel_breitwigner", "wrapcauchy", "vonmises_line",
         "kstwobign", "nchypergeom_fisher", "nchypergeom_wallenius", "truncweibull_min", "kappa4", "johnsonsb",
         "powernorm", "powerlognorm", "burr", "burr12", "exponweib", "exponpow", "nakagami", "foldcauchy",
@@ -138,5 +138,6 @@ def test_a_mean_that_does_not_exist_has_no_derivative():
 
 
 def test_an_integral_that_is_not_scipys_value_is_refused():
-    with pytest.raises(TypeError, match="where SciPy's value is"):
-        ag.grad(lambda b: stats.halfcauchy.entropy(scale=b) + stats.vonmises.mean(b, loc=b))(1.5)
+    # The density has kinks within the interval of integration.
+    with pytest.raises(TypeError, match="has too few digits"):
+        ag.grad(lambda c: stats.trapezoid.entropy(c, 0.7))(0.3)

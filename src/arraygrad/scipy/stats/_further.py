@@ -216,18 +216,17 @@ continuous("skewcauchy", "a", lambda y, a: -LOG_PI - log1p((y / _skewcauchy_side
            tail=_skewcauchy_tail, source="SciPy")  # fmt: skip
 
 
-def _mills(t):
-    """log of the ratio of a normal variable's upper tail and density, by erfcx where the two cancel."""
-    above = np.asarray(np.asarray(raw(t)) > 0)
-    near = where(above, 0.0, t)
-    far = log(ag.special.erfcx(where(above, t, 0.0) * math.sqrt(0.5))) + (0.5 * LOG_PI - 0.5 * LOG_2)
-    return where(above, far, log_ndtr(-near) + 0.5 * near * near + LOG_ROOT_2PI)
+def _tilted(z, r):
+    """log of exp(r^2 / 2 - r z) ndtr(z - r), by erfcx where its factors cancel."""
+    above = np.asarray(np.asarray(raw(r)) > np.asarray(raw(z)))
+    scaled = log(ag.special.erfcx(where(above, r - z, 0.0) * math.sqrt(0.5))) - LOG_2
+    far = scaled - 0.5 * where(above, z, 0.0) ** 2
+    return where(above, far, where(above, 0.0, r * (0.5 * r - z)) + log_ndtr(where(above, 0.0, z - r)))
 
 
 def _dpareto_lognorm(y, u, s, a, b):
     z = (log(y) - u) / s
-    return (log(a) + log(b) - log(a + b) - log(y) + log_normal_density(z)
-            + ag.logaddexp(_mills(a * s - z), _mills(b * s + z)))  # fmt: skip
+    return log(a) + log(b) - log(a + b) - log(y) + ag.logaddexp(_tilted(z, a * s), _tilted(-z, b * s))
 
 
 continuous("dpareto_lognorm", "u, s, a, b", _dpareto_lognorm, integrated=True,
@@ -240,7 +239,7 @@ continuous("exponnorm", "K",
 
 
 def _exponnorm_part(y, K):
-    return log_normal_density(y) + _mills(1.0 / K - y)
+    return _tilted(y, 1.0 / K)
 
 
 continuous("recipinvgauss", "mu",
