@@ -62,16 +62,17 @@ class _Power(Function):
         return of_y, of_p, None, None
 
 
-def abs_power(y, p=1.0):
-    """|y|^p, elementwise.
+def abs_power(y, p=1.0, logs=0):
+    """|y|^p log|y|^logs, elementwise.
 
     Parameters
     ----------
     y, p : Tensor or array
         They are broadcast.
+    logs : int
     """
     y = ag.asarray(y)
-    return _Power.apply(*ag.broadcast_arrays(y, ag.asarray(p, dtype=y.dtype)), 0, False)
+    return _Power.apply(*ag.broadcast_arrays(y, ag.asarray(p, dtype=y.dtype)), logs, False)
 
 
 class _Pole(Function):
