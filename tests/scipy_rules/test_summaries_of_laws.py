@@ -121,6 +121,12 @@ def test_shapes_loc_and_scale_are_broadcast():
             assert g is None or g.shape == np.shape(value)
 
 
+def test_parameters_that_do_not_count_have_their_shape():
+    loc = np.zeros((2, 3))
+    value, found = ag.value_and_grad(lambda s: stats.halfnorm.var(loc, s).sum())(1.9)
+    np.testing.assert_allclose([value, found], [6 * 1.9**2 * (1 - 2 / np.pi), 12 * 1.9 * (1 - 2 / np.pi)], rtol=1e-12)
+
+
 def test_a_frozen_distribution_hands_its_parameters_on():
     def f(a):
         law = stats.gamma(a, scale=2.0)

@@ -1,6 +1,6 @@
 """The class of mixed derivatives: the Hessian of every function of two or more parameters is symmetric.
 
-Members: every method of every continuous distribution at a centre, an end or another special point and at one quantile;
+Members: every method of every continuous distribution at a centre, an end or another special point;
 every function of scipy.special with two or more differentiable arguments, at whole numbers, halves and zeros. Where an
 element of the Hessian is not finite there is nothing to compare.
 """
@@ -47,7 +47,7 @@ def test_hessians_of_distributions(name):
     for method in [method for owner, method in CONTINUOUS if owner == name]:
         f = getattr(getattr(stats, name), method)
         inverse = method in ("ppf", "isf")
-        points = [0.5] if inverse else [theirs.ppf(0.37, *shapes), *rng.choice(special_points or [0.3], 1)]
+        points = [0.5] if inverse else rng.choice(special_points or [theirs.ppf(0.37, *shapes)], 1)
         for x in points:
             hold(lambda v: f(*[v[i] for i in range(len(shapes) + 1)]), [float(x), *shapes], f"{name}.{method} {x}")  # noqa: B023
 
@@ -69,7 +69,7 @@ def test_hessians_of_special_functions(name):
     keys = [key for key in rule.signature.parameters if key != "out"]
     free = [key for key in keys if key in rule.of]
     held = 0
-    for _ in range(60):
+    for _ in range(30):
         values = dict(zip(keys, rng.choice([0.0, 1.0, 0.5, 2.0, -0.5, 3.0, -1.0, 0.3], len(keys)), strict=True))
         values = {key: v if key in free or v % 1 else int(v) for key, v in values.items()}
         if values.get("p") == 0.0 and "btdtri" in name:  # every value is a solution
@@ -84,5 +84,5 @@ def test_hessians_of_special_functions(name):
         except (TypeError, ValueError):
             continue
         held += 1
-        if held == 6:
+        if held == 4:
             break

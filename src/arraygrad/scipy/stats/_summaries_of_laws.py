@@ -159,7 +159,10 @@ def add_summaries(methods, law, discrete=False):
     def held(method, found, ans):
         """The value with the derivative; refused where it is not SciPy's, nan where SciPy's is no number."""
         value, size = found
-        value, known = ag.asarray(value), np.asarray(raw(ans), dtype=float)
+        known = np.asarray(raw(ans), dtype=float)
+        value = ag.asarray(value)
+        if value.shape != known.shape:  # SciPy's has the shape of all parameters, also of those that do not count
+            value = ag.broadcast_to(value, known.shape)
         with np.errstate(all="ignore"):
             number = np.isfinite(known)
             wrong = number & ~(np.abs(np.asarray(raw(value)) - known) <= MEAN * size)
