@@ -84,16 +84,19 @@ continuous("uniform", "", lambda y: 0.0 * y, source="JKB 26", mean=lambda: 0.5, 
 continuous("expon", "", lambda y: -y, source="JKB 19", mean=lambda: 1.0, var=lambda: 1.0, entropy=lambda: 1.0)
 continuous("laplace", "", lambda y: -abs_power(y) - LOG_2, source="JKB 24", mean=lambda: 0.0, var=lambda: 2.0,
            entropy=lambda: 1.0 + LOG_2)  # fmt: skip
-continuous("logistic", "", lambda y: ag.special.log_expit(y) + ag.special.log_expit(-y), source="JKB 23", mean=lambda: 0.0,
+continuous("logistic", "", lambda y: ag.special.log_expit(y) + ag.special.log_expit(-y),
+           source="JKB 23", mean=lambda: 0.0,
            var=lambda: PI * PI / 3.0, entropy=lambda: 2.0)  # fmt: skip
 continuous("cauchy", "", lambda y: -LOG_PI - log1p(y * y), source="JKB 16", entropy=lambda: math.log(4.0 * PI))
 continuous("gumbel_r", "", lambda y: -y - exp(-y), source="JKB 22", mean=lambda: EULER, var=lambda: PI * PI / 6.0,
            entropy=lambda: 1.0 + EULER)  # fmt: skip
 continuous("gumbel_l", "", lambda y: y - exp(y), source="JKB 22", mean=lambda: -EULER, var=lambda: PI * PI / 6.0,
            entropy=lambda: 1.0 + EULER)  # fmt: skip
-continuous("rayleigh", "", lambda y: -0.5 * y * y, powers=lambda y: [Power(y, 1.0)], source="JKB 18", mean=lambda: math.sqrt(PI / 2.0),
+continuous("rayleigh", "", lambda y: -0.5 * y * y,
+           powers=lambda y: [Power(y, 1.0)], source="JKB 18", mean=lambda: math.sqrt(PI / 2.0),
            var=lambda: 2.0 - PI / 2.0)  # fmt: skip
-continuous("maxwell", "", lambda y: 0.5 * math.log(2.0 / PI) - 0.5 * y * y, powers=lambda y: [Power(y, 2.0)], source="JKB 18",
+continuous("maxwell", "", lambda y: 0.5 * math.log(2.0 / PI) - 0.5 * y * y,
+           powers=lambda y: [Power(y, 2.0)], source="JKB 18",
            mean=lambda: 2.0 * math.sqrt(2.0 / PI), var=lambda: 3.0 - 8.0 / PI)  # fmt: skip
 continuous("halfnorm", "", lambda y: LOG_2 + log_normal_density(y), source="JKB 13", mean=lambda: math.sqrt(2.0 / PI),
            var=lambda: 1.0 - 2.0 / PI)  # fmt: skip
@@ -116,10 +119,12 @@ continuous("wald", "", lambda y: -0.5 * (y - 1.0) ** 2 / y - 1.5 * log(y) - LOG_
 
 # Gamma and its kin.
 
-continuous("gamma", "a", lambda y, a: -y - gammaln(a), powers=lambda y, a: [Power(y, a - 1.0)], tail=lambda y, a: gamma_tail(a, y),
+continuous("gamma", "a", lambda y, a: -y - gammaln(a),
+           powers=lambda y, a: [Power(y, a - 1.0)], tail=lambda y, a: gamma_tail(a, y),
            source="JKB 17; DLMF 8.2", mean=lambda a: a, var=lambda a: a,
            entropy=lambda a: a + gammaln(a) + (1.0 - a) * digamma(a))  # fmt: skip
-continuous("chi2", "df", lambda y, df: -0.5 * y - gammaln(0.5 * df) - 0.5 * LOG_2 * df, powers=lambda y, df: [Power(y, 0.5 * df - 1.0)],
+continuous("chi2", "df", lambda y, df: -0.5 * y - gammaln(0.5 * df) - 0.5 * LOG_2 * df,
+           powers=lambda y, df: [Power(y, 0.5 * df - 1.0)],
            tail=lambda y, df: gamma_tail(0.5 * df, 0.5 * y), source="JKB 18; DLMF 8.2", mean=lambda df: df,
            var=lambda df: 2.0 * df)  # fmt: skip
 continuous("chi", "df",
@@ -147,10 +152,12 @@ def _gengamma_tail(y, a, c):
 
 # Beta and its kin.
 
-continuous("beta", "a, b", lambda y, a, b: 0.0 * y - betaln(a, b), powers=lambda y, a, b: [Power(y, a - 1.0), Power(1.0 - y, b - 1.0, -y)],
+continuous("beta", "a, b", lambda y, a, b: 0.0 * y - betaln(a, b),
+           powers=lambda y, a, b: [Power(y, a - 1.0), Power(1.0 - y, b - 1.0, -y)],
            tail=lambda y, a, b: beta_tail(a, b, y), source="JKB 25; DLMF 8.17", mean=lambda a, b: a / (a + b),
            var=lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1.0)))  # fmt: skip
-continuous("betaprime", "a, b", lambda y, a, b: -(a + b) * log1p(y) - betaln(a, b), powers=lambda y, a, b: [Power(y, a - 1.0)],
+continuous("betaprime", "a, b", lambda y, a, b: -(a + b) * log1p(y) - betaln(a, b),
+           powers=lambda y, a, b: [Power(y, a - 1.0)],
            tail=lambda y, a, b: beta_tail(a, b, y / (1.0 + y), 1.0 / (1.0 + y)),
            source="JKB 27; DLMF 8.17")  # fmt: skip
 continuous("f", "dfn, dfd",
@@ -237,7 +244,8 @@ continuous("truncnorm", "a, b", lambda y, a, b: log_normal_density(y) - _truncno
 
 # Powers and exponentials, whose tails are closed forms.
 
-continuous("weibull_min", "c", lambda y, c: log(c) - y**c, powers=lambda y, c: [Power(y, c - 1.0)], tail=from_hazard(lambda y, c: y**c),
+continuous("weibull_min", "c", lambda y, c: log(c) - y**c,
+           powers=lambda y, c: [Power(y, c - 1.0)], tail=from_hazard(lambda y, c: y**c),
            source="JKB 21", mean=lambda c: gamma(1.0 + 1.0 / c),
            var=lambda c: gamma(1.0 + 2.0 / c) - gamma(1.0 + 1.0 / c) ** 2,
            entropy=lambda c: -EULER / c - log(c) + EULER + 1.0)  # fmt: skip
@@ -296,9 +304,11 @@ continuous("gennorm", "beta", lambda y, beta: log(0.5 * beta) - gammaln(1.0 / be
            tail=lambda y, beta: _two_sided(y, lambda u: gamma_tail(1.0 / beta, u**beta)), source="JKB 24")  # fmt: skip
 continuous("halfgennorm", "beta", lambda y, beta: log(beta) - gammaln(1.0 / beta) - y**beta,
            tail=lambda y, beta: gamma_tail(1.0 / beta, y**beta), source="JKB 24")  # fmt: skip
-continuous("dgamma", "a", lambda y, a: -abs_power(y) - LOG_2 - gammaln(a), powers=lambda y, a: [Power(y, a - 1.0, both=True)],
+continuous("dgamma", "a", lambda y, a: -abs_power(y) - LOG_2 - gammaln(a),
+           powers=lambda y, a: [Power(y, a - 1.0, both=True)],
            tail=lambda y, a: _two_sided(y, lambda u: gamma_tail(a, u)), source="JKB 17")  # fmt: skip
-continuous("dweibull", "c", lambda y, c: log(0.5 * c) - abs_power(y, c), powers=lambda y, c: [Power(y, c - 1.0, both=True)],
+continuous("dweibull", "c", lambda y, c: log(0.5 * c) - abs_power(y, c),
+           powers=lambda y, c: [Power(y, c - 1.0, both=True)],
            tail=lambda y, c: _two_sided(y, lambda u: from_hazard(lambda v: v**c)(u)), source="JKB 21")  # fmt: skip
 continuous("loglaplace", "c", lambda y, c: log(0.5 * c) - log(y) - c * abs_power(log(y)),
            tail=lambda y, c: (np.asarray((y < 1.0).numpy()), where(y < 1.0, 1.0, -1.0) * c * log(y) - LOG_2),

@@ -62,9 +62,11 @@ continuous("rice", "b", lambda y, b: -0.5 * (y - b) ** 2 + log_i0e(y * b), power
 
 # -- of a gamma, beta or Bessel function ------------------------------------------------------------------------------
 
-continuous("erlang", "a", lambda y, a: -y - gammaln(a), powers=lambda y, a: [Power(y, a - 1.0)], tail=lambda y, a: gamma_tail(a, y),
+continuous("erlang", "a", lambda y, a: -y - gammaln(a),
+           powers=lambda y, a: [Power(y, a - 1.0)], tail=lambda y, a: gamma_tail(a, y),
            source="JKB 17; DLMF 8.2", refuse={"a": "an integer; use gamma"})  # fmt: skip
-continuous("rdist", "c", lambda y, c: 0.0 * y - betaln(0.5, 0.5 * c), powers=lambda y, c: [Power(1.0 - y * y, 0.5 * c - 1.0, -y * y)],
+continuous("rdist", "c", lambda y, c: 0.0 * y - betaln(0.5, 0.5 * c),
+           powers=lambda y, c: [Power(1.0 - y * y, 0.5 * c - 1.0, -y * y)],
            tail=lambda y, c: beta_tail(0.5 * c, 0.5 * c, 0.5 * (1.0 + y), 0.5 * (1.0 - y)),
            source="JKB 25; DLMF 8.17")  # fmt: skip
 

@@ -7,13 +7,12 @@ the integral (of a discrete one: the sum) of the density's logarithm, which is d
 The integral is compared with SciPy's value: where the two differ, the derivative is refused.
 """
 
-import math
 from collections import namedtuple
 
 import numpy as np
 
 import arraygrad as ag
-from arraygrad.scipy._declare import REGISTRY, Rule, gradients_of_composition, parsed, raw, refused, register
+from arraygrad.scipy._declare import Rule, gradients_of_composition, parsed, raw, refused, register
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy._quadrature import MEAN, expectation
 
@@ -197,7 +196,7 @@ def add_summaries(methods, law, discrete=False):
         rule = Rule(f"stats.{law.name}.{method}", (), law.source, "any", getattr(law.dist, method), refuse=law.refuse)
         rule.signature = parsed(parameters)
         free = ("loc",) if discrete and method != "entropy" else () if discrete else ("loc", "scale")
-        rule.of = tuple([*[key for key in keys if key not in law.refuse], *[k for k in free if k not in law.refuse]])
+        rule.of = (*[key for key in keys if key not in law.refuse], *[k for k in free if k not in law.refuse])
         rule.gradients = pull
         methods[method] = register(rule)
 

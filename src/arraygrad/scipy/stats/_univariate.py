@@ -242,7 +242,7 @@ def continuous(
         methods["median"] = _median(methods["ppf"], name, dist, source)
     fixed = type(dist)._get_support is stats.rv_continuous._get_support
     if ends is None and fixed:
-        ends = lambda *shapes: (dist.a, dist.b)  # noqa: E731
+        ends = lambda *shapes: (dist.a, dist.b)
     average = integrals(dist, logpdf, ends) if ends is not None else None
     support = (lambda *shapes: (dist.a, dist.b)) if fixed else ends
     add_summaries(methods, Law(name, dist, keys, average, mean, var, entropy, support, source, refuse))
