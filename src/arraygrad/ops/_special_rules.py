@@ -148,7 +148,8 @@ def beta(xp, g, a, b, ans):
         return g * (ans * beta_slope(xp, a, b))
     zero = _is_pole(xp, a + b) & ~_is_pole(xp, a) & ~_is_pole(xp, b)
     p, q = xp.where(zero, a, 0.5), xp.where(zero, b, 0.5)
-    at_zero = rgamma(xp, xp.special.gamma(p) * xp.special.gamma(q), p + q, 0.0)
+    # The other term is zero there, its derivatives are not.
+    at_zero = rgamma(xp, xp.special.gamma(p) * xp.special.gamma(q), p + q, 0.0) + xp.special.digamma(p) * ans
     return g * xp.where(zero, at_zero, ans * beta_slope(xp, xp.where(zero, 0.5, a), xp.where(zero, 0.5, b)))
 
 
@@ -329,8 +330,8 @@ def xlogy_x(xp, g, x, y):
 
 
 def xlogy_y(xp, g, x, y):
-    """x / y; where both are zero, zero."""
-    skip = (x == 0) & (y == 0)
+    """x / y; where x is zero and y is no positive number, zero."""
+    skip = (x == 0) & (y <= 0)
     return xp.where(skip, 0.0, g * (x / xp.where(skip, 1.0, y)))
 
 
@@ -341,8 +342,8 @@ def xlog1py_x(xp, g, x, y):
 
 
 def xlog1py_y(xp, g, x, y):
-    """x / (1 + y); where both are zero, zero."""
-    skip = (x == 0) & (y == -1)
+    """x / (1 + y); where x is zero and y <= -1, zero."""
+    skip = (x == 0) & (y <= -1)
     return xp.where(skip, 0.0, g * (x / xp.where(skip, 1.0, 1.0 + y)))
 
 

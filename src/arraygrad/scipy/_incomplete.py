@@ -1,6 +1,6 @@
 """Tails of the gamma and beta distributions as integrals of their densities, differentiable in every parameter.
 
-May import: arraygrad, scipy._declare, numpy.
+May import: arraygrad, autograd, scipy._declare, numpy.
 
 SciPy's incomplete functions have no derivative in their shape parameters in closed form. Written as integrals with the
 factor of the end point taken out,
@@ -12,6 +12,9 @@ factor of the end point taken out,
 (DLMF 8.2.1, 8.2.2, 8.17.1 with t = x e^-v and t = x + v), the integrands are positive and smooth, so that the double
 exponential rule (Takahasi and Mori 1974, v = exp(t - exp(-t))) gives them, and their derivatives of any order, to
 nearly all digits. The smaller of the two tails is integrated: its logarithm keeps relative accuracy where it is tiny.
+
+These formulas are for the shape parameters. In the end point a tail's derivative is the density, of every order and at
+every point: `with_density` takes it from there.
 """
 
 import math
@@ -19,9 +22,21 @@ import math
 import numpy as np
 
 import arraygrad as ag
-from arraygrad.scipy._declare import raw
+from arraygrad.autograd import Function
+from arraygrad.core.tensor import Tensor
+from arraygrad.scipy._declare import gradients_of_composition, raw
 
-__all__ = ["beta_tail", "gamma_tail", "log_other", "lower_beta", "lower_gamma", "signed", "t_tail"]
+__all__ = [
+    "beta_tail",
+    "gamma_tail",
+    "log_other",
+    "lower_beta",
+    "lower_gamma",
+    "moved_end",
+    "signed",
+    "t_tail",
+    "with_density",
+]
 
 STEP = 1.0 / 8.0  # 1 / 6 has errors near 1e-11 for shapes up to 3000
 _T = np.arange(-3.6, 8.5, STEP)
@@ -31,6 +46,63 @@ WEIGHTS = STEP * NODES * (1.0 + np.exp(-_T))
 
 def _float(value):
     return np.asarray(raw(value), dtype=np.float64)
+
+
+class _FromItself(Function):
+    """Zero: the integral of density(t, *shapes) from y to y, arrays of one shape.
+
+    Its derivative in y is the density. In a shape it is the same integral of the density's derivative, zero again, so
+    that mixed derivatives of every order follow. The density is evaluated only where they are asked for.
+    """
+
+    @staticmethod
+    def forward(ctx, density, y, *shapes):
+        ctx.density = density
+        ctx.save_for_backward(y, *shapes)
+        return ag.zeros_like(y)
+
+    @staticmethod
+    def backward(ctx, g):
+        y, *shapes = ctx.saved_tensors
+        still = np.asarray(np.asarray(raw(g)) == 0.0)  # what does not count stays out of it
+        needs = ctx.needs_input_grad
+        with np.errstate(all="ignore"):
+            found = [ag.where(still, 0.0, g * ctx.density(y, *shapes)) if needs[1] else None]
+        for i, need in enumerate(needs[2:]):
+            one = _FromItself.apply(_slope_of(ctx.density, i), y, *shapes) if need else None
+            found.append(ag.where(still, 0.0, g * one) if need else None)
+        return (None, *found)
+
+
+def _slope_of(density, i):
+    """The derivative of density(y, *shapes) in the shape number i, element by element."""
+
+    def slope(y, *shapes):
+        def call(given):
+            return density(y, *shapes[:i], given[0], *shapes[i + 1 :])
+
+        found = gradients_of_composition(call, ag.ones_like(y), [shapes[i]])[0]
+        return ag.zeros_like(y) if found is None else found
+
+    return slope
+
+
+def with_density(tail, density, y, *shapes):
+    """tail(y, *shapes), with the derivative density(y, *shapes) in y.
+
+    The tail's own formula is one in the shapes: it may be constant in y at a point, or know no derivative there.
+    """
+    if not (isinstance(y, Tensor) and y.requires_grad):
+        return tail(y, *shapes)
+    found = tail(y.detach(), *shapes)
+    return found + moved_end(density, y, *shapes)
+
+
+def moved_end(density, y, *shapes):
+    """Zero with the derivative density(y, *shapes) in y, see `_FromItself`."""
+    if not (isinstance(y, Tensor) and y.requires_grad):
+        return 0.0
+    return _FromItself.apply(density, *ag.broadcast_arrays(y, *[ag.asarray(s, dtype=y.dtype) for s in shapes]))
 
 
 def gamma_tail(a, x):

@@ -48,11 +48,29 @@ def _window(centre):
 
 def _mixed(nc, j, logs):
     """log of the sum over j of Poisson weights with the mean nc / 2 times exp(logs)."""
+    none = np.asarray(_float(nc) == 0.0)
+    if none.any():
+        return _mixed_from_zero(nc, j, logs, none)
     half = 0.5 * ag.asarray(nc)[..., None]
     terms = ag.special.xlogy(j, half) - half - gammaln(j + 1.0) + logs
     top = np.max(_float(terms), axis=-1, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     return ag.log(ag.sum(ag.exp(terms - top), axis=-1)) + top[..., 0]
+
+
+def _mixed_from_zero(nc, j, logs, none):
+    """`_mixed` where some of nc are zero: there by powers of nc, of which as many derivatives as terms are exact."""
+    few = min(7, logs.shape[-1])
+    logs = ag.broadcast_to(logs, np.broadcast_shapes(logs.shape, (*none.shape, 1)))
+    half = 0.5 * ag.where(none, nc, 0.0)
+    rest = 1.0
+    ratios = ag.exp(ag.where(none[..., None], logs[..., :few] - logs[..., :1], 0.0))
+    for k in range(few - 1, 0, -1):  # sum of half^k / k! exp(logs_k - logs_0)
+        rest = ratios[..., k] + half / (k + 1.0) * rest if k < few - 1 else ratios[..., k]
+    start = logs[..., 0] - half + ag.log1p(half * rest)
+    if none.all():
+        return start
+    return ag.where(none, start, _mixed(ag.where(none, 1.0, nc), j, logs))
 
 
 def ncx2_log_density(x, df, nc):

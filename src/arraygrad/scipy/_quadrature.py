@@ -13,18 +13,31 @@ import arraygrad as ag
 from arraygrad.autograd import Function
 from arraygrad.scipy._declare import raw
 
-__all__ = ["LOG_NEAR", "NEAR", "NEAR_WEIGHTS", "REST", "tail_of_density"]
+__all__ = ["LOG_NEAR", "MEAN", "NEAR", "NEAR_WEIGHTS", "REST", "expectation", "tail_of_density"]
 
-_STEP = 1.0 / 16.0
-_U = np.arange(-4.3, 4.3 + 0.5 * _STEP, _STEP)
-# v over (0, inf) with its weights.
-FAR = np.exp(0.5 * np.pi * np.sinh(_U))
-FAR_WEIGHTS = _STEP * 0.5 * np.pi * np.cosh(_U) * FAR
-# s over (0, 1), its complement, weights.
-NEAR = 1.0 / (1.0 + np.exp(-np.pi * np.sinh(_U)))
-REST = 1.0 / (1.0 + np.exp(np.pi * np.sinh(_U)))
+# Reaches so far that a density like v^-0.95 has its integral from 0 on.
+_REACH = 6.0
+
+
+def _far(step):
+    """v over (0, inf) and the logarithms of its weights."""
+    u = np.arange(-_REACH, _REACH + 0.5 * step, step)
+    v = np.exp(0.5 * np.pi * np.sinh(u))
+    return v, np.log(step * 0.5 * np.pi * np.cosh(u)) + 0.5 * np.pi * np.sinh(u)
+
+
+def _near(step):
+    """s over (0, 1), its complement, weights."""
+    u = np.arange(-_REACH, _REACH + 0.5 * step, step)
+    s, rest = 1.0 / (1.0 + np.exp(-np.pi * np.sinh(u))), 1.0 / (1.0 + np.exp(np.pi * np.sinh(u)))
+    return s, rest, step * np.pi * np.cosh(u) * s * rest
+
+
+FAR, FAR_LOGS = _far(1.0 / 16.0)
+NEAR, REST, NEAR_WEIGHTS = _near(1.0 / 16.0)
 LOG_NEAR = np.where(NEAR < 0.5, np.log(NEAR), np.log1p(-np.minimum(REST, 0.5)))
-NEAR_WEIGHTS = _STEP * np.pi * np.cosh(_U) * NEAR * REST
+# Of expectations, whose densities may have an essential singularity at an end.
+_FINE_FAR, _FINE_NEAR = _far(1.0 / 32.0), _near(1.0 / 32.0)
 
 # How far the integral may be from SciPy's value, of the tail itself and beside it.
 RELATIVE, ABSOLUTE = 1e-6, 1e-9
@@ -50,6 +63,9 @@ def tail_of_density(logpdf, y, shapes, cdf, sf, low, high, relative=RELATIVE):
     ry = np.asarray(raw(y), dtype=float)
     rshapes = [np.asarray(raw(s), dtype=float) for s in shapes]
     below, above = np.asarray(cdf(ry, *rshapes)), np.asarray(sf(ry, *rshapes))
+    # An upper tail of SciPy's that is none (ncf's at nc = 0 is minus the lower one) is what the lower one leaves.
+    with np.errstate(invalid="ignore"):
+        above = np.where((above < 0) | (above > 1), 1.0 - below, above)
     lower = np.asarray(below <= above)
     known = np.where(lower, below, above)
     end = ag.where(lower, low, high)
@@ -71,7 +87,7 @@ def tail_of_density(logpdf, y, shapes, cdf, sf, low, high, relative=RELATIVE):
     # Where a node has run into an end its weight is nothing, and the density may be infinite; where the density is
     # nothing its formula may overflow. Such nodes are moved to a harmless place before gradients are recorded.
     rt, rend, rstart = (np.asarray(raw(v)) for v in (t, end_, y_))
-    weights = np.where(finite_, np.log(NEAR_WEIGHTS), np.log(width)[..., None] + np.log(FAR_WEIGHTS))
+    weights = np.where(finite_, np.log(NEAR_WEIGHTS), np.log(width)[..., None] + FAR_LOGS)
     with np.errstate(all="ignore"), ag.no_grad():
         logs = np.asarray(raw(logpdf(ag.asarray(rt), *shapes))) + weights
     far = np.asarray(raw(ag.broadcast_to(ag.asarray(end), lower.shape)), dtype=float)[..., None]
@@ -91,6 +107,62 @@ def tail_of_density(logpdf, y, shapes, cdf, sf, low, high, relative=RELATIVE):
     if np.all(right):
         return lower, found
     return lower, _NoSlope.apply(found, np.asarray(~right))
+
+
+# How far an expectation may be from SciPy's value, relative to the integral of the absolute values; some of SciPy's
+# have few digits. How far the integral of the density may be from one: derivatives lose digits that the value has.
+MEAN, WHOLE = 1e-5, 1e-10
+
+
+def expectation(h, logpdf, shapes, middle, low, high):
+    """(integral of h(t, log-density) times the density over the support, that of its absolute values).
+
+    The first one is recorded in the shapes; the second one is zero where the integral of the density is not one.
+
+    Parameters
+    ----------
+    h : callable
+        h(t, logs): what is averaged, of the points and the log-density there, elementwise.
+    logpdf : callable
+        logpdf(t, *shapes), elementwise.
+    shapes : sequence of Tensor or array
+    middle : array
+        A point within the support, which has the shape of the shapes' broadcast: from there both sides are integrated.
+    low, high : Tensor or array
+        Ends of the support; they may depend on the shapes.
+    """
+    middle = np.asarray(middle, dtype=float)
+    rshapes = [np.asarray(raw(s), dtype=float) for s in shapes]
+    with np.errstate(all="ignore"):
+        density = np.exp(np.asarray(raw(logpdf(ag.asarray(middle), *[ag.asarray(s) for s in rshapes]))))
+    width = 0.5 / density
+    width = np.where(np.isfinite(width) & (width > 0), width, 1.0)[..., None]
+    shapes = [ag.asarray(s)[..., None] for s in shapes]
+    start = middle[..., None]
+    total = size = whole = 0.0
+    (far, far_logs), (near, rest, near_weights) = _FINE_FAR, _FINE_NEAR
+    for sign, end in ((-1.0, low), (1.0, high)):
+        end = ag.broadcast_to(ag.asarray(end), middle.shape)[..., None]
+        rend = np.asarray(raw(end), dtype=float)
+        finite = np.asarray(np.isfinite(rend))
+        end = ag.where(finite, end, start + sign)
+        within = ag.where(np.asarray(near < 0.5), start + (end - start) * near, end + (start - end) * rest)
+        t = ag.where(finite, within, start + sign * width * far)
+        length = ag.log(ag.abs(end - start))
+        weights = ag.where(finite, np.log(near_weights) + length, np.log(width) + far_logs)
+        rt = np.asarray(raw(t))
+        with np.errstate(all="ignore"), ag.no_grad():
+            logs = np.asarray(raw(logpdf(ag.asarray(rt), *shapes) + weights))
+        dead = (finite & ((rt == rend) | (rt == start))) | ~(logs > -700.0) | ~np.isfinite(rt)
+        harmless = np.where(finite, 0.5 * (np.asarray(raw(end)) + start), start + sign * width)
+        t = ag.where(dead, harmless, t)
+        logs = logpdf(t, *shapes)
+        shares = ag.where(dead, 0.0, ag.exp(ag.where(dead, -1.0, logs + weights)))
+        terms = ag.where(dead, 0.0, h(t, logs)) * shares
+        total = total + ag.sum(terms, axis=-1)
+        size = size + np.sum(np.abs(np.asarray(raw(terms))), axis=-1)
+        whole = whole + np.sum(np.asarray(raw(shares)), axis=-1)
+    return total, np.where(np.abs(whole - 1.0) > WHOLE, 0.0, size)
 
 
 class _NoSlope(Function):

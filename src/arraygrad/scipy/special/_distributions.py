@@ -13,7 +13,7 @@ import numpy as np
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import gradients_of_composition, raw
-from arraygrad.scipy._incomplete import beta_tail, gamma_tail, lower_beta, lower_gamma, signed, t_tail
+from arraygrad.scipy._incomplete import beta_tail, gamma_tail, lower_beta, lower_gamma, signed, t_tail, with_density
 from arraygrad.scipy.special._chapter import NAMES, composition_of, declare
 
 __all__ = []
@@ -84,17 +84,27 @@ def _beta_density(a, b, x):
     return exp(ag.special.xlogy(a - 1.0, x) + ag.special.xlog1py(b - 1.0, -x) - ag.special.betaln(a, b))
 
 
+def _gamma_below(x, a):
+    """gammainc but for a constant, with the density for its slope in x."""
+    return with_density(lambda x, a: signed(*gamma_tail(a, x)), lambda x, a: _gamma_density(a, x), x, a)
+
+
+def _beta_below(x, a, b):
+    """betainc but for a constant, with the density for its slope in x."""
+    return with_density(lambda x, a, b: signed(*beta_tail(a, b, x)), lambda x, a, b: _beta_density(a, b, x), x, a, b)
+
+
 _INVERSE = "implicit: dx/dy = 1 / density, dx/da = -(dF/da) / density"
 for _name, _sign in (("gammaincinv", 1.0), ("gammainccinv", -1.0)):
     declare(_name, "a, y", _INVERSE, y=lambda g, ans, a, s=_sign: g * s / _gamma_density(a, ans),
-            a=lambda g, ans, a: _of_shapes(lambda a: signed(*gamma_tail(a, ans)), g, _gamma_density(a, ans), a)[0],
+            a=lambda g, ans, a: _of_shapes(lambda a: _gamma_below(ans, a), g, _gamma_density(a, ans), a)[0],
             )  # fmt: skip
 for _name, _sign in (("betaincinv", 1.0), ("betainccinv", -1.0)):
     declare(_name, "a, b, y", _INVERSE, y=lambda g, ans, a, b, s=_sign: g * s / _beta_density(a, b, ans),
             a=lambda g, ans, a, b: _of_shapes(
-                lambda a: signed(*beta_tail(a, b, ans)), g, _beta_density(a, b, ans), a)[0],
+                lambda a: _beta_below(ans, a, b), g, _beta_density(a, b, ans), a)[0],
             b=lambda g, ans, a, b: _of_shapes(
-                lambda b: signed(*beta_tail(a, b, ans)), g, _beta_density(a, b, ans), b)[0],
+                lambda b: _beta_below(ans, a, b), g, _beta_density(a, b, ans), b)[0],
             )  # fmt: skip
 
 # -- the functions that Cephes names after distributions -----------------------------------------------------------
@@ -183,6 +193,11 @@ def _t_density(df, t):
     return exp(-0.5 * (df + 1.0) * ag.log1p(t * t / df) - ag.special.betaln(0.5 * df, 0.5) - 0.5 * log(df))
 
 
+def _t_below(t, df):
+    """Student's tail of df but for a constant, with the density for its slope in t."""
+    return with_density(lambda t, df: _t_of_df(df, t), lambda t, df: _t_density(df, t), t, df)
+
+
 def _t_of_df(df, t):
     """Student's tail of df; constant in it for infinite df or t."""
     still = np.asarray((np.isposinf(raw(df)) & ~np.isnan(raw(t))) | (np.isinf(raw(t)) & (np.asarray(raw(df)) > 0)))
@@ -192,12 +207,12 @@ def _t_of_df(df, t):
 
 
 declare("stdtr", "df, t", "DLMF 8.17 with x = df / (df + t^2)", t=lambda g, df, t: g * _t_density(df, t),
-        df=lambda g, df, t: _of_shapes(lambda df: _t_of_df(df, t), g, -1.0, df)[0])  # fmt: skip
+        df=lambda g, df, t: _of_shapes(lambda df: _t_below(t, df), g, -1.0, df)[0])  # fmt: skip
 declare("stdtrit", "df, p", _INVERSE, p=lambda g, ans, df: g / _t_density(df, ans),
-        df=lambda g, ans, df: _of_shapes(lambda df: _t_of_df(df, ans), g, _t_density(df, ans), df)[0])  # fmt: skip
+        df=lambda g, ans, df: _of_shapes(lambda df: _t_below(ans, df), g, _t_density(df, ans), df)[0])  # fmt: skip
 declare("chdtri", "v, p", _INVERSE, p=lambda g, ans, v: -2.0 * g / _gamma_density(0.5 * v, 0.5 * ans),
         v=lambda g, ans, v: _of_shapes(
-            lambda v: signed(*gamma_tail(0.5 * v, 0.5 * ans)), g, 0.5 * _gamma_density(0.5 * v, 0.5 * ans), v)[0],
+            lambda v: _gamma_below(0.5 * ans, 0.5 * v), g, 0.5 * _gamma_density(0.5 * v, 0.5 * ans), v)[0],
         )  # fmt: skip
 
 

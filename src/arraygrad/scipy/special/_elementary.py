@@ -1,6 +1,6 @@
 """Elementary functions, elliptic integrals, hypergeometric functions and their kin: one formula per argument.
 
-May import: arraygrad, ops, scipy._axes, scipy._declare, scipy._everyday, scipy._plainly, scipy._zeta,
+May import: arraygrad, ops, scipy._axes, scipy._declare, scipy._everyday, scipy._plainly, scipy._powers, scipy._zeta,
 scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital Library of Mathematical Functions, by equation.
 """
 
@@ -16,6 +16,7 @@ from arraygrad.scipy._axes import places
 from arraygrad.scipy._declare import REGISTRY, formulas, kind_of, raw
 from arraygrad.scipy._everyday import Agreeing, everyday
 from arraygrad.scipy._plainly import plainly
+from arraygrad.scipy._powers import abs_power
 from arraygrad.scipy._zeta import hurwitz, zeta_slope
 from arraygrad.scipy.special._chapter import NAMES, composition_of, declare
 
@@ -63,21 +64,26 @@ declare("pseudo_huber", "delta, r", "Charbonnier et al. (1997)",
         delta=lambda g, delta, r: g * _pseudo_huber_delta(delta, r),
         r=lambda g, delta, r: g * _pseudo_huber_r(delta, r))  # fmt: skip
 declare("powm1", "x, y", "definition: x^y - 1", x=lambda g, x, y: g * _power_slope(x, y),
-        y=lambda g, ans, x, y: g * (ans + 1.0) * _log_or_zero(x))  # fmt: skip
+        y=lambda g, ans, x, y: g * _power_log(ans, x, y))  # fmt: skip
 
 
 def _power_slope(x, y):
     """y x^(y - 1), 0 where both are 0."""
-    both = np.asarray((np.asarray(raw(x)) == 0) & (np.asarray(raw(y)) == 0))
-    if both.any():
-        return where(both, 0.0, y * _safe(~both, x, 1.0) ** (y - 1.0))
-    return y * x ** (y - 1.0)
-
-
-def _log_or_zero(x):
-    """log(x), 0 at x = 0, where a power does not change with a positive exponent."""
     zero = np.asarray(np.asarray(raw(x)) == 0)
-    return where(zero, 0.0, log(_safe(~zero, x, 1.0)))
+    if not zero.any():
+        return y * x ** (y - 1.0)
+    both = np.asarray(zero & (np.asarray(raw(y)) == 0))
+    at_zero = _safe(zero, y, 1.0) * abs_power(_safe(zero, x, 0.0), where(both, 1.0, _safe(zero, y, 1.0)) - 1.0)
+    return where(zero, at_zero, y * _safe(~zero, x, 1.0) ** (y - 1.0))
+
+
+def _power_log(ans, x, y):
+    """x^y log(x), at x = 0 with the derivatives that it has there."""
+    zero = np.asarray(np.asarray(raw(x)) == 0)
+    if not zero.any():
+        return (ans + 1.0) * log(x)
+    at_zero = abs_power(_safe(zero, x, 0.0), _safe(zero, y, 1.0), logs=1)
+    return where(zero, at_zero, (ans + 1.0) * log(_safe(~zero, x, 1.0)))
 
 
 def _exprel_slope(x):

@@ -1,6 +1,6 @@
 """Continuous distributions: log-density and tails of the standard form, each by the formula that SciPy documents.
 
-May import: arraygrad, autograd, scipy._declare, scipy._incomplete, scipy.stats._univariate, numpy.
+May import: arraygrad, scipy._declare, scipy._incomplete, scipy._powers, scipy.stats._univariate, numpy.
 
 Sources: "JKB" is Johnson, Kotz and Balakrishnan (1994/1995), Continuous Univariate Distributions 1 and 2, by chapter;
 the parameters are SciPy's.
@@ -11,9 +11,9 @@ import math
 import numpy as np
 
 import arraygrad as ag
-from arraygrad.autograd import Function
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._incomplete import beta_tail, gamma_tail, t_tail
+from arraygrad.scipy._powers import Power, abs_power, xlogy
 from arraygrad.scipy.stats._univariate import continuous
 
 __all__ = []
@@ -25,34 +25,6 @@ EULER = 0.5772156649015329
 exp, log, log1p, expm1, where, gammaln = ag.exp, ag.log, ag.log1p, ag.expm1, ag.where, ag.gammaln
 ndtr, log_ndtr = ag.special.ndtr, ag.special.log_ndtr
 gamma, digamma, betaln = ag.special.gamma, ag.special.digamma, ag.special.betaln
-
-
-class _Pole(Function):
-    """Zero, with the derivative minus infinity: of a log(y) in a, where a and y are zero."""
-
-    @staticmethod
-    def forward(ctx, a):
-        return a * 0.0
-
-    @staticmethod
-    def backward(ctx, g):
-        return where(np.asarray(np.asarray(raw(g)) == 0.0), 0.0, g * -np.inf)  # what does not count stays out of it
-
-
-def _at_pole(power, a, at):
-    """a log(y), whose derivative in a at the pole of the logarithm is that where a is zero as well."""
-    at = np.asarray(at & (np.asarray(raw(a)) == 0.0))
-    if not np.any(at):
-        return power
-    return power + where(at, _Pole.apply(a), 0.0)
-
-
-def xlogy(a, y):
-    return _at_pole(ag.special.xlogy(a, y), a, np.asarray(raw(y)) == 0.0)
-
-
-def xlog1py(a, y):
-    return _at_pole(ag.special.xlog1py(a, y), a, np.asarray(raw(y)) == -1.0)
 
 
 def softplus(y):
@@ -110,24 +82,27 @@ continuous("norm", "", log_normal_density, source="JKB 13", mean=lambda: 0.0, va
 continuous("uniform", "", lambda y: 0.0 * y, source="JKB 26", mean=lambda: 0.5, var=lambda: 1.0 / 12.0,
            entropy=lambda: 0.0)  # fmt: skip
 continuous("expon", "", lambda y: -y, source="JKB 19", mean=lambda: 1.0, var=lambda: 1.0, entropy=lambda: 1.0)
-continuous("laplace", "", lambda y: -ag.abs(y) - LOG_2, source="JKB 24", mean=lambda: 0.0, var=lambda: 2.0,
+continuous("laplace", "", lambda y: -abs_power(y) - LOG_2, source="JKB 24", mean=lambda: 0.0, var=lambda: 2.0,
            entropy=lambda: 1.0 + LOG_2)  # fmt: skip
-continuous("logistic", "", lambda y: -ag.abs(y) - 2.0 * log1p(exp(-ag.abs(y))), source="JKB 23", mean=lambda: 0.0,
+continuous("logistic", "", lambda y: ag.special.log_expit(y) + ag.special.log_expit(-y),
+           source="JKB 23", mean=lambda: 0.0,
            var=lambda: PI * PI / 3.0, entropy=lambda: 2.0)  # fmt: skip
 continuous("cauchy", "", lambda y: -LOG_PI - log1p(y * y), source="JKB 16", entropy=lambda: math.log(4.0 * PI))
 continuous("gumbel_r", "", lambda y: -y - exp(-y), source="JKB 22", mean=lambda: EULER, var=lambda: PI * PI / 6.0,
            entropy=lambda: 1.0 + EULER)  # fmt: skip
 continuous("gumbel_l", "", lambda y: y - exp(y), source="JKB 22", mean=lambda: -EULER, var=lambda: PI * PI / 6.0,
            entropy=lambda: 1.0 + EULER)  # fmt: skip
-continuous("rayleigh", "", lambda y: log(y) - 0.5 * y * y, source="JKB 18", mean=lambda: math.sqrt(PI / 2.0),
+continuous("rayleigh", "", lambda y: -0.5 * y * y,
+           powers=lambda y: [Power(y, 1.0)], source="JKB 18", mean=lambda: math.sqrt(PI / 2.0),
            var=lambda: 2.0 - PI / 2.0)  # fmt: skip
-continuous("maxwell", "", lambda y: 0.5 * math.log(2.0 / PI) + 2.0 * log(y) - 0.5 * y * y, source="JKB 18",
+continuous("maxwell", "", lambda y: 0.5 * math.log(2.0 / PI) - 0.5 * y * y,
+           powers=lambda y: [Power(y, 2.0)], source="JKB 18",
            mean=lambda: 2.0 * math.sqrt(2.0 / PI), var=lambda: 3.0 - 8.0 / PI)  # fmt: skip
 continuous("halfnorm", "", lambda y: LOG_2 + log_normal_density(y), source="JKB 13", mean=lambda: math.sqrt(2.0 / PI),
            var=lambda: 1.0 - 2.0 / PI)  # fmt: skip
 continuous("halfcauchy", "", lambda y: LOG_2 - LOG_PI - log1p(y * y), source="JKB 16")
 continuous("halflogistic", "", lambda y: LOG_2 - y - 2.0 * log1p(exp(-y)), source="JKB 23", mean=lambda: 2.0 * LOG_2)
-continuous("hypsecant", "", lambda y: LOG_2 - LOG_PI - ag.abs(y) - log1p(exp(-2.0 * ag.abs(y))), source="JKB 23",
+continuous("hypsecant", "", lambda y: LOG_2 - LOG_PI - ag.logaddexp(y, -y), source="JKB 23",
            mean=lambda: 0.0, var=lambda: PI * PI / 4.0)  # fmt: skip
 continuous("moyal", "", lambda y: -0.5 * (y + exp(-y)) - LOG_ROOT_2PI, source="Moyal (1955)")
 continuous("levy", "", lambda y: -0.5 / y - 1.5 * log(y) - LOG_ROOT_2PI, source="JKB 12")
@@ -144,23 +119,28 @@ continuous("wald", "", lambda y: -0.5 * (y - 1.0) ** 2 / y - 1.5 * log(y) - LOG_
 
 # Gamma and its kin.
 
-continuous("gamma", "a", lambda y, a: xlogy(a - 1.0, y) - y - gammaln(a), tail=lambda y, a: gamma_tail(a, y),
+continuous("gamma", "a", lambda y, a: -y - gammaln(a),
+           powers=lambda y, a: [Power(y, a - 1.0)], tail=lambda y, a: gamma_tail(a, y),
            source="JKB 17; DLMF 8.2", mean=lambda a: a, var=lambda a: a,
            entropy=lambda a: a + gammaln(a) + (1.0 - a) * digamma(a))  # fmt: skip
-continuous("chi2", "df", lambda y, df: xlogy(0.5 * df - 1.0, y) - 0.5 * y - gammaln(0.5 * df) - 0.5 * LOG_2 * df,
+continuous("chi2", "df", lambda y, df: -0.5 * y - gammaln(0.5 * df) - 0.5 * LOG_2 * df,
+           powers=lambda y, df: [Power(y, 0.5 * df - 1.0)],
            tail=lambda y, df: gamma_tail(0.5 * df, 0.5 * y), source="JKB 18; DLMF 8.2", mean=lambda df: df,
            var=lambda df: 2.0 * df)  # fmt: skip
 continuous("chi", "df",
-           lambda y, df: xlogy(df - 1.0, y) - 0.5 * y * y - gammaln(0.5 * df) + (1.0 - 0.5 * df) * LOG_2,
+           lambda y, df: -0.5 * y * y - gammaln(0.5 * df) + (1.0 - 0.5 * df) * LOG_2,
+           powers=lambda y, df: [Power(y, df - 1.0)],
            tail=lambda y, df: gamma_tail(0.5 * df, 0.5 * y * y), source="JKB 18; DLMF 8.2")  # fmt: skip
 continuous("invgamma", "a", lambda y, a: -(a + 1.0) * log(y) - 1.0 / y - gammaln(a),
            tail=turned(lambda y, a: gamma_tail(a, 1.0 / y)), source="JKB 17; DLMF 8.2")  # fmt: skip
-continuous("gengamma", "a, c", lambda y, a, c: log(ag.abs(c)) + xlogy(c * a - 1.0, y) - y**c - gammaln(a),
+continuous("gengamma", "a, c", lambda y, a, c: log(ag.abs(c)) - y**c - gammaln(a),
+           powers=lambda y, a, c: [Power(y, c * a - 1.0)],
            tail=lambda y, a, c: _gengamma_tail(y, a, c), source="Stacy (1962); DLMF 8.2")  # fmt: skip
 continuous("loggamma", "c", lambda y, c: c * y - exp(y) - gammaln(c), tail=lambda y, c: gamma_tail(c, exp(y)),
            source="JKB 22; DLMF 8.2")  # fmt: skip
 continuous("nakagami", "nu",
-           lambda y, nu: LOG_2 + xlogy(nu, nu) - gammaln(nu) + xlogy(2.0 * nu - 1.0, y) - nu * y * y,
+           lambda y, nu: LOG_2 + xlogy(nu, nu) - gammaln(nu) - nu * y * y,
+           powers=lambda y, nu: [Power(y, 2.0 * nu - 1.0)],
            tail=lambda y, nu: gamma_tail(nu, nu * y * y), source="Nakagami (1960); DLMF 8.2")  # fmt: skip
 
 
@@ -172,15 +152,17 @@ def _gengamma_tail(y, a, c):
 
 # Beta and its kin.
 
-continuous("beta", "a, b", lambda y, a, b: xlogy(a - 1.0, y) + xlog1py(b - 1.0, -y) - betaln(a, b),
+continuous("beta", "a, b", lambda y, a, b: 0.0 * y - betaln(a, b),
+           powers=lambda y, a, b: [Power(y, a - 1.0), Power(1.0 - y, b - 1.0, -y)],
            tail=lambda y, a, b: beta_tail(a, b, y), source="JKB 25; DLMF 8.17", mean=lambda a, b: a / (a + b),
            var=lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1.0)))  # fmt: skip
-continuous("betaprime", "a, b", lambda y, a, b: xlogy(a - 1.0, y) - (a + b) * log1p(y) - betaln(a, b),
+continuous("betaprime", "a, b", lambda y, a, b: -(a + b) * log1p(y) - betaln(a, b),
+           powers=lambda y, a, b: [Power(y, a - 1.0)],
            tail=lambda y, a, b: beta_tail(a, b, y / (1.0 + y), 1.0 / (1.0 + y)),
            source="JKB 27; DLMF 8.17")  # fmt: skip
 continuous("f", "dfn, dfd",
-           lambda y, n, m: 0.5 * m * log(m) + 0.5 * n * log(n) + xlogy(0.5 * n - 1.0, y)
-           - 0.5 * (n + m) * log(m + n * y) - betaln(0.5 * n, 0.5 * m),
+           lambda y, n, m: 0.5 * m * log(m) + 0.5 * n * log(n) - 0.5 * (n + m) * log(m + n * y)
+           - betaln(0.5 * n, 0.5 * m), powers=lambda y, n, m: [Power(y, 0.5 * n - 1.0)],
            tail=lambda y, n, m: beta_tail(0.5 * n, 0.5 * m, n * y / (m + n * y), m / (m + n * y)),
            source="JKB 27; DLMF 8.17")  # fmt: skip
 
@@ -255,17 +237,19 @@ def _truncnorm_mass(a, b):
     return log_difference(log_ndtr(high), log_ndtr(low))
 
 
-continuous("truncnorm", "a, b", lambda y, a, b: log_normal_density(y) - _truncnorm_mass(a, b), source="JKB 13",
+continuous("truncnorm", "a, b", lambda y, a, b: log_normal_density(y) - _truncnorm_mass(a, b), ends=lambda a, b: (a, b),
+           source="JKB 13",
            tail=of_log_cdf(lambda y, a, b: _truncnorm_mass(a, y) - _truncnorm_mass(a, b),
                            lambda y, a, b: _truncnorm_mass(y, b) - _truncnorm_mass(a, b)))  # fmt: skip
 
 # Powers and exponentials, whose tails are closed forms.
 
-continuous("weibull_min", "c", lambda y, c: log(c) + xlogy(c - 1.0, y) - y**c, tail=from_hazard(lambda y, c: y**c),
+continuous("weibull_min", "c", lambda y, c: log(c) - y**c,
+           powers=lambda y, c: [Power(y, c - 1.0)], tail=from_hazard(lambda y, c: y**c),
            source="JKB 21", mean=lambda c: gamma(1.0 + 1.0 / c),
            var=lambda c: gamma(1.0 + 2.0 / c) - gamma(1.0 + 1.0 / c) ** 2,
            entropy=lambda c: -EULER / c - log(c) + EULER + 1.0)  # fmt: skip
-continuous("weibull_max", "c", lambda y, c: log(c) + xlogy(c - 1.0, -y) - (-y) ** c,
+continuous("weibull_max", "c", lambda y, c: log(c) - (-y) ** c, powers=lambda y, c: [Power(-y, c - 1.0)],
            tail=turned(from_hazard(lambda y, c: (-y) ** c)), source="JKB 21")  # fmt: skip
 continuous("invweibull", "c", lambda y, c: log(c) - (c + 1.0) * log(y) - y**-c,
            tail=turned(from_hazard(lambda y, c: y**-c)), source="JKB 22")  # fmt: skip
@@ -274,58 +258,81 @@ continuous("exponweib", "a, c",
            tail=of_log_cdf(lambda y, a, c: a * log1mexp(y**c),
                            lambda y, a, c: log(-expm1(a * log1mexp(y**c)))),
            source="Mudholkar et al. (1995)")  # fmt: skip
-continuous("exponpow", "b", lambda y, b: 1.0 + log(b) + (b - 1.0) * log(y) + y**b - exp(y**b),
+continuous("exponpow", "b", lambda y, b: 1.0 + log(b) + y**b - exp(y**b), powers=lambda y, b: [Power(y, b - 1.0)],
            tail=from_hazard(lambda y, b: expm1(y**b)), source="Smith and Bain (1975)")  # fmt: skip
 continuous("pareto", "b", lambda y, b: log(b) - (b + 1.0) * log(y), tail=from_hazard(lambda y, b: b * log(y)),
            source="JKB 20", entropy=lambda b: 1.0 + 1.0 / b - log(b))  # fmt: skip
 continuous("lomax", "c", lambda y, c: log(c) - (c + 1.0) * log1p(y), tail=from_hazard(lambda y, c: c * log1p(y)),
            source="JKB 20")  # fmt: skip
 continuous("genpareto", "c", lambda y, c: -(c + 1.0) * boxlog(y, c), tail=from_hazard(lambda y, c: boxlog(y, c)),
+           ends=lambda c: (0.0, end_of(-c)),
            source="JKB 20")  # fmt: skip
 continuous("genextreme", "c", lambda y, c: -exp(-boxlog(y, -c)) - (1.0 - c) * boxlog(y, -c),
-           tail=turned(from_hazard(lambda y, c: exp(-boxlog(y, -c)))), source="JKB 22")  # fmt: skip
-continuous("burr12", "c, d", lambda y, c, d: log(c) + log(d) + xlogy(c - 1.0, y) - (d + 1.0) * log1p(y**c),
+           tail=turned(from_hazard(lambda y, c: exp(-boxlog(y, -c)))), ends=lambda c: (-end_of(-c), end_of(c)),
+           source="JKB 22")  # fmt: skip
+continuous("burr12", "c, d", lambda y, c, d: log(c) + log(d) - (d + 1.0) * log1p(y**c),
+           powers=lambda y, c, d: [Power(y, c - 1.0)],
            tail=from_hazard(lambda y, c, d: d * log1p(y**c)), source="JKB 12")  # fmt: skip
 continuous("burr", "c, d", lambda y, c, d: log(c) + log(d) - (c + 1.0) * log(y) - (d + 1.0) * log1p(y**-c),
            tail=turned(from_hazard(lambda y, c, d: d * log1p(y**-c))), source="JKB 12")  # fmt: skip
-continuous("fisk", "c", lambda y, c: log(c) + xlogy(c - 1.0, y) - 2.0 * log1p(y**c),
+continuous("fisk", "c", lambda y, c: log(c) - 2.0 * log1p(y**c), powers=lambda y, c: [Power(y, c - 1.0)],
            tail=from_hazard(lambda y, c: log1p(y**c)), source="JKB 23")  # fmt: skip
 continuous("gompertz", "c", lambda y, c: log(c) + y - c * expm1(y), tail=from_hazard(lambda y, c: c * expm1(y)),
            source="JKB 22")  # fmt: skip
 continuous("genlogistic", "c", lambda y, c: log(c) - y - (c + 1.0) * softplus(-y),
            tail=turned(from_hazard(lambda y, c: c * softplus(-y))), source="JKB 23")  # fmt: skip
-continuous("powerlaw", "a", lambda y, a: log(a) + xlogy(a - 1.0, y), source="JKB 20",
+continuous("powerlaw", "a", lambda y, a: log(a) + 0.0 * y, powers=lambda y, a: [Power(y, a - 1.0)], source="JKB 20",
            tail=turned(from_hazard(lambda y, a: -a * log(y))), mean=lambda a: a / (a + 1.0))  # fmt: skip
 continuous("bradford", "c", lambda y, c: log(c) - log(log1p(c)) - log1p(c * y),
            tail=of_log_cdf(lambda y, c: log(log1p(c * y)) - log(log1p(c)),
                            lambda y, c: log(log1p(c) - log1p(c * y)) - log(log1p(c))), source="JKB 33")  # fmt: skip
-continuous("loguniform", "a, b", lambda y, a, b: -log(y) - log(log(b) - log(a)), source="Hamming (1970)",
+continuous("loguniform", "a, b", lambda y, a, b: -log(y) - log(log(b) - log(a)), ends=lambda a, b: (a, b),
+           source="Hamming (1970)",
            tail=of_log_cdf(lambda y, a, b: log(log(y) - log(a)) - log(log(b) - log(a)),
                            lambda y, a, b: log(log(b) - log(y)) - log(log(b) - log(a))))  # fmt: skip
-continuous("truncexpon", "b", lambda y, b: -y - log1mexp(b), source="JKB 19",
+continuous("truncexpon", "b", lambda y, b: -y - log1mexp(b), ends=lambda b: (0.0, b),
+           source="JKB 19",
            tail=of_log_cdf(lambda y, b: log1mexp(y) - log1mexp(b),
                            lambda y, b: log_difference(-y, -b) - log1mexp(b)))  # fmt: skip
 continuous("triang", "c",
-           lambda y, c: LOG_2 + where(y < c, log(y) - log(c), log1p(-y) - log1p(-c)), source="JKB 26",
-           tail=of_log_cdf(lambda y, c: where(y < c, 2.0 * log(y) - log(c), log1p(-((1.0 - y) ** 2) / (1.0 - c))),
-                           lambda y, c: where(y < c, log1p(-y * y / c), 2.0 * log1p(-y) - log1p(-c))),
-           mean=lambda c: (1.0 + c) / 3.0)  # fmt: skip
-continuous("gennorm", "beta", lambda y, beta: log(0.5 * beta) - gammaln(1.0 / beta) - ag.abs(y) ** beta,
+           lambda y, c: LOG_2 + where(y < c, log(y / where(y < c, c, 1.0)),
+                                      log((1.0 - y) / where(y < c, 1.0, 1.0 - c))), source="JKB 26",
+           tail=of_log_cdf(lambda y, c: _triang_part(y, c), lambda y, c: _triang_part(1.0 - y, 1.0 - c)),
+           mean=lambda c: (1.0 + c) / 3.0, var=lambda c: (1.0 - c + c * c) / 18.0,
+           entropy=lambda c: 0.5 - LOG_2 + 0.0 * c)  # fmt: skip
+continuous("gennorm", "beta", lambda y, beta: log(0.5 * beta) - gammaln(1.0 / beta) - abs_power(y, beta),
            tail=lambda y, beta: _two_sided(y, lambda u: gamma_tail(1.0 / beta, u**beta)), source="JKB 24")  # fmt: skip
 continuous("halfgennorm", "beta", lambda y, beta: log(beta) - gammaln(1.0 / beta) - y**beta,
            tail=lambda y, beta: gamma_tail(1.0 / beta, y**beta), source="JKB 24")  # fmt: skip
-continuous("dgamma", "a", lambda y, a: xlogy(a - 1.0, ag.abs(y)) - ag.abs(y) - LOG_2 - gammaln(a),
+continuous("dgamma", "a", lambda y, a: -abs_power(y) - LOG_2 - gammaln(a),
+           powers=lambda y, a: [Power(y, a - 1.0, both=True)],
            tail=lambda y, a: _two_sided(y, lambda u: gamma_tail(a, u)), source="JKB 17")  # fmt: skip
-continuous("dweibull", "c", lambda y, c: log(0.5 * c) + xlogy(c - 1.0, ag.abs(y)) - ag.abs(y) ** c,
+continuous("dweibull", "c", lambda y, c: log(0.5 * c) - abs_power(y, c),
+           powers=lambda y, c: [Power(y, c - 1.0, both=True)],
            tail=lambda y, c: _two_sided(y, lambda u: from_hazard(lambda v: v**c)(u)), source="JKB 21")  # fmt: skip
-continuous("loglaplace", "c", lambda y, c: log(0.5 * c) + where(y < 1.0, c - 1.0, -c - 1.0) * log(y),
+continuous("loglaplace", "c", lambda y, c: log(0.5 * c) - log(y) - c * abs_power(log(y)),
            tail=lambda y, c: (np.asarray((y < 1.0).numpy()), where(y < 1.0, 1.0, -1.0) * c * log(y) - LOG_2),
            source="JKB 24")  # fmt: skip
 continuous("laplace_asymmetric", "kappa",
-           lambda y, k: where(y >= 0, -k, 1.0 / k) * y - log(k + 1.0 / k),
+           lambda y, k: -k * abs_power(where(y >= 0, y, 0.0)) - abs_power(where(y <= 0, y, 0.0)) / k - log(k + 1.0 / k),
            tail=lambda y, k: (
                np.asarray((y < 0).numpy()), where(y < 0, y / k + log(k), -y * k - log(k)) - log(k + 1.0 / k)),
+           mean=lambda k: 1.0 / k - k, var=lambda k: 1.0 / (k * k) + k * k, entropy=lambda k: 1.0 + log(k + 1.0 / k),
            source="Kotz et al. (2001)")  # fmt: skip
+
+
+def _triang_part(y, c):
+    """log of the lower tail."""
+    rising = y < c
+    up = 2.0 * log(where(rising, y, 1.0)) - log(where(rising, c, 1.0))
+    return where(rising, up, log1p(-((1.0 - where(rising, 1.0, y)) ** 2) / where(rising, 1.0, 1.0 - c)))
+
+
+def end_of(c):
+    """1 / c, where the support ends for c > 0; infinity elsewhere."""
+    c = ag.asarray(c)
+    inside = np.asarray(np.asarray(raw(c)) > 0)
+    return where(inside, 1.0 / where(inside, c, 1.0), np.inf)
 
 
 def boxlog(y, c):
@@ -360,6 +367,27 @@ def crystalball_log_density(y, beta, m):
     return where(far, power, -0.5 * y * y) - log(mass)
 
 
+def _argus_points():
+    points, weights = np.polynomial.legendre.leggauss(24)
+    s = 0.5 * (points + 1.0)
+    return s * s, weights * s * s
+
+
+_ARGUS = _argus_points()
+
+
+def argus_log_norm(h):
+    """log of the integral of 2 s^2 exp(-h s^2) from 0 to 1: of gamma(3/2) gammainc(3/2, h) / h^(3/2), regular at 0."""
+    h = ag.asarray(h)
+    small = np.asarray(np.asarray(raw(h)) < 4.0)
+    squares, weights = _ARGUS
+    near = log(ag.sum(exp(-where(small, h, 0.0)[..., None] * squares) * weights, axis=-1))
+    if np.all(small):
+        return near
+    h = where(small, 4.0, h)
+    return where(small, near, log(ag.special.gammainc(1.5, h)) - 1.5 * log(h) + 0.5 * LOG_PI - LOG_2)
+
+
 def argus_log_density(y, chi):
-    psi = ndtr(chi) - chi * exp(log_normal_density(chi)) - 0.5
-    return 3.0 * log(chi) - LOG_ROOT_2PI - log(psi) + log(y) + 0.5 * log1p(-y * y) - 0.5 * chi * chi * (1.0 - y * y)
+    h = 0.5 * chi * chi
+    return LOG_2 + log(y) + 0.5 * log1p(-y * y) - h * (1.0 - y * y) - argus_log_norm(h)

@@ -1,7 +1,7 @@
 """Further continuous distributions: noncentral, truncated, of two or more shapes; and tails by quadrature.
 
-May import: arraygrad, scipy._declare, scipy._incomplete, scipy._noncentral, scipy._quadrature, scipy.special,
-scipy.stats._continuous and _univariate, numpy, SciPy.
+May import: arraygrad, scipy._declare, scipy._incomplete, scipy._noncentral, scipy._powers, scipy._quadrature,
+scipy.special, scipy.stats._continuous and _univariate, numpy, SciPy.
 
 Sources: "JKB" is Johnson, Kotz and Balakrishnan (1994/1995), Continuous Univariate Distributions 1 and 2, by chapter;
 "SciPy" the definition in the distribution's own documentation. Densities that `_continuous.py` declares alone are
@@ -18,7 +18,8 @@ from arraygrad.scipy import special
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._incomplete import beta_tail, gamma_tail, log_other, signed
 from arraygrad.scipy._noncentral import ncf_log_density, nct_log_density, nct_tail, ncx2_log_density
-from arraygrad.scipy._quadrature import NEAR, NEAR_WEIGHTS, REST, tail_of_density
+from arraygrad.scipy._powers import Power, xlogy
+from arraygrad.scipy._quadrature import tail_of_density
 from arraygrad.scipy.special._inverses import kolmogorov_density, smirnov_density, tukey_density
 from arraygrad.scipy.stats._continuous import (
     LOG_2,
@@ -28,6 +29,7 @@ from arraygrad.scipy.stats._continuous import (
     argus_log_density,
     boxlog,
     crystalball_log_density,
+    end_of,
     from_hazard,
     invgauss_log_tail,
     log_difference,
@@ -35,7 +37,6 @@ from arraygrad.scipy.stats._continuous import (
     log_normal_density,
     of_log_cdf,
     turned,
-    xlogy,
 )
 from arraygrad.scipy.stats._univariate import continuous, measured
 
@@ -55,14 +56,17 @@ continuous("ncx2", "df, nc", ncx2_log_density, integrated=True, source="JKB 29, 
            mean=lambda df, nc: df + nc, var=lambda df, nc: 2.0 * (df + 2.0 * nc))  # fmt: skip
 continuous("ncf", "dfn, dfd, nc", ncf_log_density, integrated=True, source="JKB 30, a mixture of central ones")
 continuous("nct", "df, nc", nct_log_density, tail=nct_tail, source="JKB 31, by quadrature")
-continuous("rice", "b", lambda y, b: log(y) - 0.5 * (y - b) ** 2 + log_i0e(y * b), integrated=True,
+continuous("rice", "b", lambda y, b: -0.5 * (y - b) ** 2 + log_i0e(y * b), powers=lambda y, b: [Power(y, 1.0)],
+           integrated=True,
            source="Rice (1945)")  # fmt: skip
 
 # -- of a gamma, beta or Bessel function ------------------------------------------------------------------------------
 
-continuous("erlang", "a", lambda y, a: xlogy(a - 1.0, y) - y - gammaln(a), tail=lambda y, a: gamma_tail(a, y),
+continuous("erlang", "a", lambda y, a: -y - gammaln(a),
+           powers=lambda y, a: [Power(y, a - 1.0)], tail=lambda y, a: gamma_tail(a, y),
            source="JKB 17; DLMF 8.2", refuse={"a": "an integer; use gamma"})  # fmt: skip
-continuous("rdist", "c", lambda y, c: (0.5 * c - 1.0) * log1p(-y * y) - betaln(0.5, 0.5 * c),
+continuous("rdist", "c", lambda y, c: 0.0 * y - betaln(0.5, 0.5 * c),
+           powers=lambda y, c: [Power(1.0 - y * y, 0.5 * c - 1.0, -y * y)],
            tail=lambda y, c: beta_tail(0.5 * c, 0.5 * c, 0.5 * (1.0 + y), 0.5 * (1.0 - y)),
            source="JKB 25; DLMF 8.17")  # fmt: skip
 
@@ -111,7 +115,8 @@ def _pearson3_ends(skew):
     )
 
 
-continuous("pearson3", "skew", _pearson3, integrated=True, ends=_pearson3_ends, source="JKB 12; DLMF 5.11.1",
+# Below |skew| = 1.6e-5 SciPy's tails are those of the normal distribution.
+continuous("pearson3", "skew", _pearson3, integrated=1e-4, ends=_pearson3_ends, source="JKB 12; DLMF 5.11.1",
            mean=lambda skew: 0.0 * skew, var=lambda skew: 1.0 + 0.0 * skew)  # fmt: skip
 
 _STEPS = np.arange(161.0)
@@ -154,9 +159,16 @@ continuous("norminvgauss", "a, b",
            source="Barndorff-Nielsen (1997)")  # fmt: skip
 
 
+# Tanh-sinh nodes s over (0, 1) by their logarithms, so far towards both ends that s^1e-8 is small there: log(s),
+# log(1 - s), and the logarithm of the weights, but for s (1 - s).
+_FAR_STEPS = np.arange(-24.0, 24.0, 1.0 / 16.0)
+_LOG_BELOW, _LOG_ABOVE = (-np.logaddexp(0.0, sign * np.pi * np.sinh(_FAR_STEPS)) for sign in (-1.0, 1.0))
+_LOG_STEPS = np.log(np.pi * np.cosh(_FAR_STEPS) / 16.0)
+
+
 def _gausshyper(y, a, b, c, z):
     a_, b_, c_, z_ = (_tensor(v)[..., None] for v in (a, b, c, z))
-    logs = (a_ - 1.0) * np.log(NEAR) + (b_ - 1.0) * np.log(REST) - c_ * log1p(z_ * NEAR) + np.log(NEAR_WEIGHTS)
+    logs = a_ * _LOG_BELOW + b_ * _LOG_ABOVE - c_ * log1p(z_ * np.exp(_LOG_BELOW)) + _LOG_STEPS
     top = np.max(np.asarray(raw(logs)), axis=-1, keepdims=True)
     norm = log(ag.sum(exp(logs - top), axis=-1)) + top[..., 0]
     return xlogy(a - 1.0, y) + (b - 1.0) * log1p(-y) - c * log1p(z * y) - norm
@@ -206,28 +218,30 @@ continuous("skewcauchy", "a", lambda y, a: -LOG_PI - log1p((y / _skewcauchy_side
            tail=_skewcauchy_tail, source="SciPy")  # fmt: skip
 
 
-def _mills(t):
-    """log of the ratio of a normal variable's upper tail and density."""
-    return log_ndtr(-t) + 0.5 * t * t + LOG_ROOT_2PI
+def _tilted(z, r):
+    """log of exp(r^2 / 2 - r z) ndtr(z - r), by erfcx where its factors cancel."""
+    above = np.asarray(np.asarray(raw(r)) > np.asarray(raw(z)))
+    scaled = log(ag.special.erfcx(where(above, r - z, 0.0) * math.sqrt(0.5))) - LOG_2
+    far = scaled - 0.5 * where(above, z, 0.0) ** 2
+    return where(above, far, where(above, 0.0, r * (0.5 * r - z)) + log_ndtr(where(above, 0.0, z - r)))
 
 
 def _dpareto_lognorm(y, u, s, a, b):
     z = (log(y) - u) / s
-    return (log(a) + log(b) - log(a + b) - log(y) + log_normal_density(z)
-            + ag.logaddexp(_mills(a * s - z), _mills(b * s + z)))  # fmt: skip
+    return log(a) + log(b) - log(a + b) - log(y) + ag.logaddexp(_tilted(z, a * s), _tilted(-z, b * s))
 
 
 continuous("dpareto_lognorm", "u, s, a, b", _dpareto_lognorm, integrated=True,
            source="Hajargasht and Griffiths (2013)")  # fmt: skip
 continuous("exponnorm", "K",
-           lambda y, K: 0.5 / (K * K) - y / K - log(K) + log_ndtr(y - 1.0 / K),
+           lambda y, K: _exponnorm_part(y, K) - log(K),
            tail=of_log_cdf(lambda y, K: log_difference(log_ndtr(y), _exponnorm_part(y, K)),
                            lambda y, K: ag.logaddexp(log_ndtr(-y), _exponnorm_part(y, K))),
            source="Grushka (1972)")  # fmt: skip
 
 
 def _exponnorm_part(y, K):
-    return 0.5 / (K * K) - y / K + log_ndtr(y - 1.0 / K)
+    return _tilted(y, 1.0 / K)
 
 
 continuous("recipinvgauss", "mu",
@@ -261,13 +275,7 @@ def _crystalball_tail(y, beta, m):
 continuous("crystalball", "beta, m", crystalball_log_density, tail=_crystalball_tail, source="Skwarnicki (1986)")
 
 
-def _argus_log_sf(y, chi):
-    half = 0.5 * chi * chi
-    return log(ag.special.gammainc(1.5, half * (1.0 - y * y))) - log(ag.special.gammainc(1.5, half))
-
-
-continuous("argus", "chi", argus_log_density, source="Albrecht (1990); DLMF 8.2",
-           tail=of_log_cdf(lambda y, chi: log(-expm1(_argus_log_sf(y, chi))), _argus_log_sf))  # fmt: skip
+continuous("argus", "chi", argus_log_density, integrated=True, source="Albrecht (1990); DLMF 8.2")
 
 # -- powers and exponentials ------------------------------------------------------------------------------------------
 
@@ -285,6 +293,7 @@ continuous("genhalflogistic", "c",
            lambda y, c: LOG_2 + _power_end(y, c) - log1p(-c * y) - 2.0 * log1p(exp(_power_end(y, c))),
            tail=of_log_cdf(lambda y, c: log(-expm1(_power_end(y, c))) - log1p(exp(_power_end(y, c))),
                            lambda y, c: LOG_2 + _power_end(y, c) - log1p(exp(_power_end(y, c)))),
+           ends=lambda c: (0.0, 1.0 / c),
            source="SciPy")  # fmt: skip
 
 
@@ -306,7 +315,8 @@ continuous("kappa3", "a", lambda y, a: log(a) - (1.0 / a + 1.0) * log(a + y**a),
 continuous("mielke", "k, s", lambda y, k, s: log(k) + (k - 1.0) * log(y) - (1.0 + k / s) * log1p(y**s),
            tail=of_log_cdf(lambda y, k, s: -k / s * log1p(y**-s), lambda y, k, s: log(-expm1(-k / s * log1p(y**-s)))),
            source="Mielke (1973)")  # fmt: skip
-continuous("reciprocal", "a, b", lambda y, a, b: -log(y) - log(log(b) - log(a)), source="Hamming (1970)",
+continuous("reciprocal", "a, b", lambda y, a, b: -log(y) - log(log(b) - log(a)), ends=lambda a, b: (a, b),
+           source="Hamming (1970)",
            tail=of_log_cdf(lambda y, a, b: log(log(y) - log(a)) - log(log(b) - log(a)),
                            lambda y, a, b: log(log(b) - log(y)) - log(log(b) - log(a))))  # fmt: skip
 
@@ -324,6 +334,7 @@ def boxcoxed(u, b):
 continuous("truncpareto", "b, c", lambda y, b, c: -(b + 1.0) * log(y) - _mass(b, c),
            tail=of_log_cdf(lambda y, b, c: _mass(b, y) - _mass(b, c),
                            lambda y, b, c: log(boxcoxed(log(c) - log(y), -b)) - b * log(y) - _mass(b, c)),
+           ends=lambda b, c: (1.0, c),
            source="JKB 20")  # fmt: skip
 
 
@@ -335,6 +346,7 @@ continuous("truncweibull_min", "c, a, b",
            lambda y, c, a, b: log(c) + xlogy(c - 1.0, y) - y**c - _weibull_mass(c, a, b),
            tail=of_log_cdf(lambda y, c, a, b: _weibull_mass(c, a, y) - _weibull_mass(c, a, b),
                            lambda y, c, a, b: _weibull_mass(c, y, b) - _weibull_mass(c, a, b)),
+           ends=lambda c, a, b: (a, b),
            source="Rinne (2009)")  # fmt: skip
 
 # -- piecewise and circular -------------------------------------------------------------------------------------------
@@ -425,7 +437,9 @@ def _vonmises(name):
 
 _TAILS = {name: _vonmises(name) for name in ("cdf", "sf", "logcdf", "logsf")}
 for _name in ("vonmises", "vonmises_line"):
-    continuous(_name, "kappa", _vonmises_log_density, source="Mardia and Jupp (2000)", **_TAILS)
+    continuous(
+        _name, "kappa", _vonmises_log_density, ends=lambda kappa: (-PI, PI), source="Mardia and Jupp (2000)", **_TAILS
+    )
 
 
 def _breit_wigner(y, rho):
@@ -444,7 +458,8 @@ def _tukey_log_density(y, lam):
     return log(tukey_density(special.tklmbda(y, lam), lam))
 
 
-continuous("tukeylambda", "lam", _tukey_log_density, source="Joiner and Rosenblatt (1971)",
+continuous("tukeylambda", "lam", _tukey_log_density, ends=lambda lam: (-end_of(lam), end_of(lam)),
+           source="Joiner and Rosenblatt (1971)",
            tail=of_log_cdf(lambda y, lam: log(special.tklmbda(y, lam)),
                            lambda y, lam: log(special.tklmbda(-y, lam))))  # fmt: skip
 _COUNT = {"n": "a count"}

@@ -1,6 +1,6 @@
 """Distributions of vectors and matrices.
 
-May import: arraygrad, scipy._declare, scipy.stats._univariate, numpy, SciPy.
+May import: arraygrad, scipy._declare, scipy._guards, scipy.stats._univariate, numpy, SciPy.
 
 Sources: Gelman et al. (2013), Bayesian Data Analysis, appendix A ("BDA"); Muirhead (1982), Aspects of Multivariate
 Statistical Theory. Covariances are read as SciPy reads them: the lower triangle alone.
@@ -13,6 +13,7 @@ from scipy import stats
 
 import arraygrad as ag
 from arraygrad.scipy._declare import REGISTRY, composed, parsed, raw, refused
+from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.stats._univariate import OBJECTS, Distribution
 
 __all__ = []
@@ -83,7 +84,39 @@ def _whitened(name, x, mean, cov):
     return square, 2.0 * ag.sum(ag.log(ag.linalg.diagonal(factor))), d
 
 
-def _normal(x, mean, cov):
+def _inverse_on_support(name, cov, d):
+    """(pseudo-inverse, log of the product of the eigenvalues, rank, projection beside the support) or None.
+
+    None where SciPy finds no eigenvalue that is zero. A covariance of less than full rank is a constant: near by there
+    are those of other ranks, which have other densities.
+    """
+    matrix = np.asarray(raw(_covariance(1.0 if cov is None else cov, d)), dtype=float)
+    values, vectors = np.linalg.eigh(matrix)  # of the lower triangle
+    zero = np.abs(values) <= 1e6 * np.finfo(float).eps * np.max(np.abs(values))
+    if not zero.any():
+        return None
+    if isinstance(cov, ag.Tensor) and cov.requires_grad:
+        raise NotDifferentiable(
+            f"arraygrad.scipy.stats.{name}: the covariance requires grad and is singular. The density has no "
+            "derivative by it, as the rank changes near by: pass its detach(), or add a small multiple of the identity"
+        )
+    kept, beside = vectors[:, ~zero], vectors[:, zero]
+    return (kept / values[~zero]) @ kept.T, np.sum(np.log(values[~zero])), kept.shape[1], beside
+
+
+def _normal(x, mean, cov, allow_singular=False):
+    if allow_singular:
+        sizes = [np.shape(raw(v))[-1] for v in (mean, cov) if v is not None and np.ndim(raw(v))]
+        d = sizes[0] if sizes else 1
+        found = _inverse_on_support("multivariate_normal", cov, d) if sizes else None
+        if found is not None:
+            inverse, log_det, rank, beside = found
+            away = _points(x, d) - (0.0 if mean is None else mean)
+            square = ag.sum(ag.matmul(away, inverse) * away, axis=-1)
+            # Beside the support the logarithm is -inf near by too.
+            off = np.linalg.norm(np.asarray(raw(away)) @ beside, axis=-1) >= 1e3 * 1e6 * np.finfo(float).eps
+            density = -0.5 * (rank * LOG_2PI + log_det + square)
+            return _squeezed(ag.where(np.asarray(off), -np.inf, density))
     square, log_det, d = _whitened("multivariate_normal", x, mean, cov)
     return _squeezed(-0.5 * (d * LOG_2PI + log_det + square))
 
@@ -146,7 +179,8 @@ def _both(kind, formula):
 _declare(
     "multivariate_normal",
     {
-        **_both("pdf", lambda x, mean=None, cov=1, **_: _normal(x, mean, _given(cov))),
+        **_both("pdf", lambda x, mean=None, cov=1, allow_singular=False, **_: _normal(
+            x, mean, _given(cov), allow_singular or isinstance(cov, stats.Covariance))),
         "entropy": (lambda mean=None, cov=1: _normal_entropy(mean, _given(cov)), "mean=None, cov=1"),
     },
     "x, mean=None, cov=1, allow_singular=False", "x mean cov", "BDA",

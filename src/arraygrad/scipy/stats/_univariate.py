@@ -1,6 +1,7 @@
 """How a distribution of one variable is declared: its log-density and its tails in standard form, by formula.
 
-May import: arraygrad, scipy._declare, scipy._guards, scipy._incomplete, scipy._quadrature, numpy, SciPy.
+May import: arraygrad, scipy._declare, scipy._guards, scipy._incomplete, scipy._quadrature,
+scipy.stats._summaries_of_laws, numpy, SciPy.
 
 Everything else follows: with y = (x - loc) / scale and the density f of the standard form,
 
@@ -11,6 +12,7 @@ Everything else follows: with y = (x - loc) / scale and the density f of the sta
 Outside of the support the density is constant, and gradients are zero; where SciPy says nan they are nan.
 """
 
+import math
 from collections import namedtuple
 
 import numpy as np
@@ -21,7 +23,7 @@ import arraygrad as ag
 from arraygrad.scipy._declare import (
     REGISTRY,
     Rule,
-    composed,
+    constant,
     gradients_of_composition,
     guarded,
     once,
@@ -31,8 +33,9 @@ from arraygrad.scipy._declare import (
     register,
 )
 from arraygrad.scipy._guards import Fixed, handed_out, holds_tensor, taken_down
-from arraygrad.scipy._incomplete import log_other, signed
-from arraygrad.scipy._quadrature import tail_of_density
+from arraygrad.scipy._incomplete import log_other, moved_end, signed, with_density
+from arraygrad.scipy._quadrature import RELATIVE, tail_of_density
+from arraygrad.scipy.stats._summaries_of_laws import Law, add_summaries, integrals, sums, with_scale
 
 __all__ = ["FAMILIES", "MASSES", "OBJECTS", "Distribution", "Frozen", "continuous", "discrete", "measured"]
 
@@ -104,9 +107,8 @@ class Distribution:
 # What to take in the place of methods without a rule.
 _IN_PLACE = {
     "expect": "integrate.quad of the function times pdf has one",
-    "moment": "mean and var have one, and integrate.quad of x**n times pdf",
+    "moment": "integrate.quad of x**n times pdf has one",
     "rvs": "what is drawn is a constant: ppf(u) of uniform numbers u has one",
-    "stats": "mean and var have one each",
 }
 
 
@@ -138,6 +140,10 @@ class Frozen(Fixed):
             method = self.dist._methods[name]
             if name in self._OF_A_POINT:
                 return lambda x: method(x, *self.args, **self.kwds)
+            if name == "moment":
+                return lambda order=None: method(order, *self.args, **self.kwds)
+            if name == "stats":
+                return lambda moments="mv": method(*self.args, moments=moments, **self.kwds)
             return lambda: method(*self.args, **self.kwds)
         if name == "interval" and "ppf" in self.dist._methods:
             return lambda confidence: self.dist._interval(confidence, *self.args, **self.kwds)
@@ -176,8 +182,8 @@ def _number(value):
 
 
 def continuous(
-    name, shapes, logpdf, *, source, tail=None, integrated=False, ends=None, refuse=None, mean=None, var=None,
-    entropy=None, **direct,
+    name, shapes, logpdf, *, source, powers=None, tail=None, integrated=False, ends=None, refuse=None, mean=None,
+    var=None, entropy=None, **direct,
 ):  # fmt: skip
     """Declare a continuous distribution; one that stands already is declared anew, with more methods.
 
@@ -189,16 +195,18 @@ def continuous(
     logpdf : callable
         logpdf(y, *shapes) of the standard form.
     source : str
+    powers : callable, optional
+        powers(y, *shapes) returns a list of `Power`: the density is their product, times exp(logpdf(y, *shapes)).
     tail : callable, optional
         tail(y, *shapes) returns (lower, log of the tail): the mask where that tail is the lower one.
-    integrated : bool
-        The tails are integrals of the density, by `scipy._quadrature`.
+    integrated : bool or float
+        The tails are integrals of the density, by `scipy._quadrature`; a number is how far SciPy's values may be off.
     ends : callable, optional
-        (low, high) of the support by the shapes, where it depends on them.
+        (low, high) of the support by the shapes, where it depends on them, or of the interval that SciPy averages over.
     refuse : dict of str to str, optional
         Why a shape parameter has no derivative.
     mean, var, entropy : callable, optional
-        Of the standard form: mean(*shapes).
+        Of the standard form: mean(*shapes). Without a formula they are integrals of the density, if `ends` are known.
     **direct
         cdf, sf, logcdf, logsf in place of `tail`. Not needed without shape parameters, where the density says all.
     """
@@ -206,10 +214,13 @@ def continuous(
         return
     dist = getattr(stats, name)
     keys = tuple(s.strip() for s in shapes.split(",") if s.strip())
+    pdf = None
+    if powers is not None:
+        logpdf, pdf = _with_powers(logpdf, powers)
     if integrated:
-        tail = _integrated_tail(dist, logpdf, ends)
+        tail = _integrated_tail(dist, logpdf, ends, RELATIVE if integrated is True else integrated)
     refuse = refuse or {}
-    family = _Family(dist, keys, logpdf, _tails(tail, direct))
+    family = _Family(dist, keys, logpdf, _tails(tail, direct), pdf)
     location = ", ".join([*keys, "loc=0", "scale=1"])
     methods = {}
 
@@ -229,7 +240,12 @@ def continuous(
         add("ppf", f"q, {location}", family.of_inverse(1.0))
         add("isf", f"q, {location}", family.of_inverse(-1.0))
         methods["median"] = _median(methods["ppf"], name, dist, source)
-    _moments(methods, name, dist, keys, mean, var, entropy, source)
+    fixed = type(dist)._get_support is stats.rv_continuous._get_support
+    if ends is None and fixed:
+        ends = lambda *shapes: (dist.a, dist.b)
+    average = integrals(dist, logpdf, ends) if ends is not None else None
+    support = (lambda *shapes: (dist.a, dist.b)) if fixed else ends
+    add_summaries(methods, Law(name, dist, keys, average, mean, var, entropy, support, source, refuse))
     OBJECTS[name], FAMILIES[name] = Distribution(name, methods, "continuous"), family
 
 
@@ -282,6 +298,8 @@ def measured(name, shapes, source):
     add("logsf", "x", of_log("sf", -1.0))
     add("ppf", "q", of_inverse(1.0))
     add("isf", "q", of_inverse(-1.0))
+    methods["median"] = _median(methods["ppf"], name, dist, source)
+    with_scale(methods, name, dist, keys, refuse, source)
     for method in ("pdf", "logpdf"):
         methods[method] = refused(
             f"stats.{name}.{method}", getattr(dist, method), "arraygrad has no derivative of this density"
@@ -289,13 +307,25 @@ def measured(name, shapes, source):
     OBJECTS[name] = Distribution(name, methods, "continuous")
 
 
-def _integrated_tail(dist, logpdf, ends):
+def _with_powers(rest, powers):
+    """(logarithm of the density, density) where it is exp(rest) times powers."""
+
+    def logpdf(y, *shapes):
+        return sum((one.log() for one in powers(y, *shapes)), rest(y, *shapes))
+
+    def pdf(y, *shapes):
+        return math.prod((one.value() for one in powers(y, *shapes)), start=ag.exp(rest(y, *shapes)))
+
+    return logpdf, pdf
+
+
+def _integrated_tail(dist, logpdf, ends, relative):
     def tail(y, *shapes):
         if ends is not None:
             low, high = ends(*shapes)
         else:
             low, high = dist.support(*[np.asarray(raw(s), dtype=float) for s in shapes])
-        return tail_of_density(logpdf, y, shapes, dist.cdf, dist.sf, low, high)
+        return tail_of_density(logpdf, y, shapes, dist.cdf, dist.sf, low, high, relative)
 
     return tail
 
@@ -329,8 +359,8 @@ def _everywhere(inside, found):
 
 
 class _Family:
-    def __init__(self, dist, keys, logpdf, tails):
-        self.dist, self.keys, self.logpdf, self.tails = dist, keys, logpdf, tails
+    def __init__(self, dist, keys, logpdf, tails, pdf=None):
+        self.dist, self.keys, self.logpdf, self.tails, self.pdf = dist, keys, logpdf, tails, pdf
         # Whether the support is the same for all shapes: what is 0 or 1 at its ends is that for all of them.
         self.fixed = type(dist)._get_support is stats.rv_continuous._get_support
 
@@ -374,13 +404,31 @@ class _Family:
             lambda given: self._log(_with_named(bound, at, given), np.asarray(False), lost), g, tensors
         )
 
+    def density(self, y, shapes, less=0.0):
+        """The density of the standard form times exp(-less), at its zeros by its powers."""
+        log = self.logpdf(y, *shapes) - less
+        zero = np.asarray(np.isneginf(np.asarray(raw(log))))
+        if self.pdf is None or not np.any(zero):
+            return ag.exp(log)
+        other = self.dist.ppf(0.7, *[np.asarray(raw(s), dtype=float) for s in shapes])
+        other = np.where(np.isfinite(other), other, 0.5)
+        at_zero = self.pdf(ag.where(zero, y, other), *shapes) * ag.exp(-ag.asarray(less))
+        return ag.where(zero, at_zero, ag.exp(self.logpdf(ag.where(zero, other, y), *shapes) - less))
+
+    def _pdf(self, bound):
+        y, shapes, scale, inside, mark, _, _ = self._standard(bound)
+        return ag.where(inside, self.density(y, shapes) / scale, 0.0) * mark
+
     def of_pdf(self, g, ans, tensors, at, bound):
         none = np.asarray(False)
+        zero = np.asarray(np.asarray(raw(ans)) == 0.0)
+        if self.pdf is not None and np.any(zero & np.isfinite(np.asarray(raw(bound["x"])))):
+            return gradients_of_composition(lambda given: self._pdf(_with_named(bound, at, given)), g, tensors)
         found = gradients_of_composition(
             lambda given: self._log(_with_named(bound, at, given), none, none), g * ans, tensors
         )
         # A density that is zero at an end is so for all shapes near by.
-        zero = np.asarray(np.asarray(raw(ans)) == 0.0) & self.fixed
+        zero = zero & self.fixed
         if np.any(zero) and any(key in self.keys for key, _ in at):
             apart = gradients_of_composition(
                 lambda given: self._log(_with_named(bound, at, given), zero, none), g * ans, tensors
@@ -403,6 +451,21 @@ class _Family:
         gradients = gradients_of_composition(of_given, g, [tensors[i] for i in places])
         return dict(zip(names, gradients, strict=True))
 
+    def _slope_of_tail(self, method, known=None):
+        """The derivative of a tail in y, for `_incomplete.moved_end`; `known` are the values of a logarithm."""
+        sign = 1.0 if method.endswith("cdf") else -1.0
+        if not method.startswith("log"):
+            return lambda y, *shapes: sign * self.density(y, shapes)
+
+        def slope(y, *shapes):
+            tail = with_density(self.tails[method], slope, y, *shapes)
+            # The formula in the shapes has another constant where they do not count.
+            with np.errstate(invalid="ignore"):
+                tail = tail + np.nan_to_num(known - np.asarray(raw(tail)), nan=0.0, posinf=0.0, neginf=0.0)
+            return sign * self.density(y, shapes, tail)
+
+        return slope
+
     def of_tail(self, method):
         sign = 1.0 if method.endswith("cdf") else -1.0
         logs = method.startswith("log")
@@ -410,10 +473,10 @@ class _Family:
         def pull(g, ans, tensors, at, bound):
             bound = _with_named(bound, at, tensors)
             y, shapes, scale, inside, mark, end, inner = self._standard(bound)
-            slope = self.logpdf(y, *shapes) - ag.log(scale)
+            less = ag.log(scale)
             if logs:
-                slope = slope - ag.where(inside, ans, 0.0)
-            slope = ag.where(inside, g, 0.0) * (sign * ag.exp(ag.where(inside, slope, 0.0)) * mark)
+                less = less + ag.where(inside, ans, 0.0)
+            slope = ag.where(inside, g, 0.0) * (sign * ag.where(inside, self.density(y, shapes, less), 1.0) * mark)
 
             # At an end of a fixed support the tails are 0 and 1 for all shapes, at one that moves log(0) has no slope.
             value = np.asarray(raw(ans))
@@ -423,8 +486,9 @@ class _Family:
             def tail(*given):
                 used = np.asarray(inside | np.isnan(raw(y)) | np.isnan(mark))
                 given = [ag.where(used, v * mark * lost, 1.5) for v in given]
-                found = self.tails[method](ag.where(flat, inner, y), *given)
-                return ag.where(np.asarray(inside & ~flat), found, 0.0) * mark * lost
+                found = self.tails[method](_still(ag.where(flat, inner, y)), *given)
+                found = ag.where(np.asarray(inside & ~flat), found, 0.0) * mark * lost
+                return found + ag.where(inside, moved_end(self._slope_of_tail(method, value), y, *given), 0.0)
 
             found = self._of_shapes(tail, shapes, g, tensors, at)
             located = {"x": lambda: slope, "loc": lambda: -slope, "scale": lambda: -slope * y}
@@ -439,7 +503,11 @@ class _Family:
             inverse = ag.exp(-self.logpdf(y, *shapes)) * scale * mark
             at_end = np.asarray(np.isinf(raw(ans)))
             push = ag.where(at_end, 0.0, -(g * inverse))
-            found = self._of_shapes(lambda *given: self.tails["cdf"](y, *given), shapes, push, tensors, at)
+
+            def cdf(*given):
+                return with_density(self.tails["cdf"], self._slope_of_tail("cdf"), y, *given)
+
+            found = self._of_shapes(cdf, shapes, push, tensors, at)
             located = {
                 "q": lambda: g * ag.where(at_end, np.inf, inverse) * sign,
                 "loc": lambda: g * mark,
@@ -448,6 +516,10 @@ class _Family:
             return [found[key] if key in found else located[key]() for key, _ in at]
 
         return pull
+
+
+def _still(y):
+    return y.detach() if isinstance(y, ag.Tensor) else y
 
 
 def _with_named(bound, at, tensors):
@@ -462,35 +534,6 @@ def _median(ppf, name, dist, source):
         f"stats.{name}.median", REGISTRY[f"stats.{name}.ppf"].of[1:], source, "any", dist.median, median
     )
     return median
-
-
-def _moments(methods, name, dist, keys, mean, var, entropy, source):
-    signature = ", ".join([*keys, "loc=0", "scale=1"])
-    of = " ".join([*keys, "loc", "scale"])
-
-    def add(method, formula):
-        function = _with_signature(signature, formula, keys)
-        methods[method] = composed(f"stats.{name}.{method}", getattr(dist, method), of, source, same=False)(function)
-        REGISTRY[f"stats.{name}.{method}"].signature = parsed(signature)
-
-    zero = 0.0
-    if mean is not None:
-        add("mean", lambda shapes, loc, scale: loc + scale * (mean(*shapes) + zero))
-    if var is not None:
-        add("var", lambda shapes, loc, scale: scale * scale * var(*shapes) + zero * loc)
-        add("std", lambda shapes, loc, scale: scale * ag.sqrt(ag.asarray(var(*shapes)) + zero) + zero * loc)
-    if entropy is not None:
-        add("entropy", lambda shapes, loc, scale: entropy(*shapes) + ag.log(scale) + zero * loc)
-
-
-def _with_signature(text, formula, keys):
-    """A function of named parameters, as compositions are, that hands the shapes over as a list."""
-
-    def function(**given):
-        return formula([given[key] for key in keys], given.get("loc", 0.0), given.get("scale", 1.0))
-
-    function.__signature__ = parsed(text)
-    return function
 
 
 # -- discrete ---------------------------------------------------------------------------------------------------------
@@ -551,13 +594,7 @@ def discrete(name, shapes, logpmf, *, source, tail=None, fixed=(), mean=None, va
         methods[method] = refused(
             f"stats.{name}.{method}", getattr(dist, method), "its result is an integer, which has no derivative"
         )
-    for method, formula in (("mean", mean), ("var", var)):
-        if formula is not None:
-            signature = ", ".join([*keys, "loc=0"])
-            function = _with_signature(signature, lambda s, loc, scale, formula=formula: formula(*s) + 0.0, keys)
-            of = free
-            methods[method] = composed(
-                f"stats.{name}.{method}", getattr(dist, method), of, source, same=False, refuse=why
-            )(function)
-            REGISTRY[f"stats.{name}.{method}"].signature = parsed(signature)
+    methods["support"] = constant(f"stats.{name}.support", dist.support)
+    average = sums(dist, logpmf, keys, fixed)
+    add_summaries(methods, Law(name, dist, keys, average, mean, var, None, None, source, why), discrete=True)
     OBJECTS[name], MASSES[name] = Distribution(name, methods, "discrete"), Masses(dist, keys, logpmf)

@@ -1,0 +1,256 @@
+"""Mean, variance, entropy, moments and support of a distribution, differentiable in its parameters.
+
+May import: arraygrad, scipy._declare, scipy._guards, scipy._quadrature, numpy, SciPy.
+
+Values are SciPy's. Derivatives come from a closed formula where the distribution is declared with one, otherwise from
+the integral (of a discrete one: the sum) of the density's logarithm, which is differentiable in the shape parameters.
+The integral is compared with SciPy's value: where the two differ, the derivative is refused.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+import arraygrad as ag
+from arraygrad.scipy._declare import Rule, gradients_of_composition, parsed, raw, refused, register
+from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._quadrature import MEAN, expectation
+
+__all__ = ["Law", "add_summaries"]
+
+# Of the standard form: `average(h, *shapes)` is the mean of h(t, log-density) and of its absolute value, None without
+# a way to it; `mean`, `var`, `entropy` closed formulas or None; `ends` the support by the shapes, None where unknown.
+Law = namedtuple("Law", "name dist keys average mean var entropy ends source refuse")
+
+_TERMS = 200_000  # of a sum
+
+
+def integrals(dist, logpdf, ends):
+    """`average` of a continuous distribution."""
+
+    def average(h, *shapes):
+        rshapes = np.broadcast_arrays(*[np.asarray(raw(s), dtype=float) for s in shapes]) if shapes else []
+        middle = np.asarray(dist.median(*rshapes), dtype=float)
+        middle = np.where(np.isfinite(middle), middle, 0.5)
+        low, high = ends(*shapes)
+        return expectation(h, logpdf, shapes, middle, low, high)
+
+    return average
+
+
+def sums(dist, logpmf, keys, fixed):
+    """`average` of a discrete distribution."""
+
+    def average(h, *shapes):
+        rshapes = np.broadcast_arrays(*[np.asarray(raw(s), dtype=float) for s in shapes])
+        low, high = (np.asarray(v, dtype=float) for v in dist.support(*rshapes))
+        # Sixty standard deviations away a geometric tail is below the last bits of the sum.
+        reach = 60.0 * np.asarray(dist.std(*rshapes)) + 60.0
+        middle = np.asarray(dist.mean(*rshapes))
+        first, last = np.floor(np.maximum(low, middle - reach)), np.ceil(np.minimum(high, middle + reach))
+        count = float(np.max(last - first, initial=0.0)) + 1.0
+        if not count <= _TERMS:
+            raise NotDifferentiable(
+                f"arraygrad.scipy.stats.{dist.name}: the derivative would need a sum of {count:.3g} terms"
+            )
+        k = first[..., None] + np.arange(count)
+        inside = np.asarray(k <= last[..., None])
+        k = np.where(inside, k, first[..., None])
+        logs = logpmf(k, *[
+            np.asarray(raw(s))[..., None] if key in fixed else ag.asarray(s)[..., None]
+            for key, s in zip(keys, shapes, strict=True)
+        ])  # fmt: skip
+        inside = np.asarray(inside & (np.asarray(raw(logs)) > -700.0))
+        terms = ag.where(inside, h(ag.asarray(k), ag.where(inside, logs, -1.0)) * ag.exp(logs), 0.0)
+        return ag.sum(terms, axis=-1), np.sum(np.abs(np.asarray(raw(terms))), axis=-1)
+
+    return average
+
+
+class _Standard:
+    """Summaries of the standard form at given shapes, each computed once, with the sizes that they are held to."""
+
+    def __init__(self, law, shapes):
+        self.law, self.shapes = law, shapes
+        self.made = {}
+
+    def _of(self, key, closed, h):
+        if key not in self.made:
+            if closed is not None:
+                value = ag.asarray(closed(*self.shapes))
+                self.made[key] = value, np.inf  # a formula: SciPy's value may have fewer digits
+            else:
+                self.made[key] = self.law.average(h, *self.shapes)
+        return self.made[key]
+
+    def mean(self):
+        return self._of("mean", self.law.mean, lambda t, logs: t)
+
+    def central(self, n):
+        middle = self.mean()[0][..., None]
+        return self._of(n, self.law.var if n == 2 else None, lambda t, logs: (t - middle) ** n)
+
+    def entropy(self):
+        return self._of("entropy", self.law.entropy, lambda t, logs: -logs)
+
+
+def _mean(standard, loc, scale):
+    value, size = standard.mean()
+    return loc + scale * value, np.abs(raw(scale)) * size
+
+
+def _var(standard, loc, scale):
+    value, size = standard.central(2)
+    return scale * scale * value, np.square(raw(scale)) * size
+
+
+def _std(standard, loc, scale):
+    value, size = standard.central(2)
+    root = value**0.5
+    return scale * root, np.abs(raw(scale)) * size / np.maximum(np.asarray(raw(root)), 1e-300)
+
+
+def _entropy(standard, loc, scale):
+    value, size = standard.entropy()
+    return value + ag.log(ag.asarray(scale) + 0.0), size + np.abs(np.log(np.asarray(raw(scale), dtype=float)))
+
+
+def _entropy_of_counts(standard, loc, scale):
+    return standard.entropy()
+
+
+def _skew(standard, loc, scale):
+    (var, _), (third, size) = standard.central(2), standard.central(3)
+    return third / var**1.5, size / np.asarray(raw(var)) ** 1.5
+
+
+def _kurtosis(standard, loc, scale):
+    (var, _), (fourth, size) = standard.central(2), standard.central(4)
+    return fourth / var**2 - 3.0, size / np.asarray(raw(var)) ** 2
+
+
+def _raw_moment(order):
+    def moment(standard, loc, scale):
+        loc_, scale_ = ag.asarray(loc)[..., None], ag.asarray(scale)[..., None]
+        return standard.law.average(lambda t, logs: (loc_ + scale_ * t) ** order, *standard.shapes)
+
+    return moment
+
+
+_PARTS = {"m": _mean, "v": _var, "s": _skew, "k": _kurtosis}
+
+
+def add_summaries(methods, law, discrete=False):
+    """Declare the summaries of a law among its `methods`."""
+    keys = law.keys
+    location = ", ".join([*keys, "loc=0"] if discrete else [*keys, "loc=0", "scale=1"])
+
+    def standard_at(bound):
+        shapes = [bound[key] if key in law.refuse else ag.asarray(bound[key]) + 0.0 for key in keys]
+        # Of one shape: the mean over t has one more axis.
+        shape = np.broadcast_shapes(*[np.shape(raw(s)) for s in shapes]) if shapes else ()
+        shapes = [
+            np.broadcast_to(np.asarray(raw(s)), shape) if key in law.refuse else ag.broadcast_to(s, shape)
+            for key, s in zip(keys, shapes, strict=True)
+        ]
+        return _Standard(law, shapes), bound.get("loc", 0.0), bound.get("scale", 1.0)
+
+    def held(method, found, ans):
+        """The value with the derivative; refused where it is not SciPy's, nan where SciPy's is no number."""
+        value, size = found
+        known = np.asarray(raw(ans), dtype=float)
+        value = ag.asarray(value)
+        if value.shape != known.shape:  # SciPy's has the shape of all parameters, also of those that do not count
+            value = ag.broadcast_to(value, known.shape)
+        with np.errstate(all="ignore"):
+            number = np.isfinite(known)
+            wrong = number & ~(np.abs(np.asarray(raw(value)) - known) <= MEAN * size)
+        if np.any(wrong):
+            raise NotDifferentiable(
+                f"arraygrad.scipy.stats.{law.name}.{method}: the integral by which it is differentiated has too few "
+                f"digits: it is {np.asarray(raw(value))[wrong].ravel()[0]:.9g} where SciPy's value is "
+                f"{np.broadcast_to(known, np.shape(wrong))[wrong].ravel()[0]:.9g}. Compose it: integrate.quad of the "
+                "function times pdf"
+            )
+        if np.all(number):
+            return value
+        return ag.where(number, value, 0.0) * np.where(number, 1.0, np.nan)
+
+    def add(method, parameters, formulas):
+        """`formulas(bound)` is a formula, or a list of them where SciPy returns several arrays."""
+
+        def pull(g, ans, tensors, at, bound):
+            def call(given):
+                named = {**bound, **{key: t for (key, _), t in zip(at, given, strict=True)}}
+                standard, loc, scale = standard_at(named)
+                wanted = formulas(bound)
+                if not isinstance(wanted, list):
+                    return held(method, wanted(standard, loc, scale), ans)
+                return [
+                    held(method, one(standard, loc, scale), value) if gi is not None else None
+                    for one, value, gi in zip(wanted, ans, g, strict=True)
+                ]
+
+            return gradients_of_composition(call, g, tensors)
+
+        rule = Rule(f"stats.{law.name}.{method}", (), law.source, "any", getattr(law.dist, method), refuse=law.refuse)
+        rule.signature = parsed(parameters)
+        free = ("loc",) if discrete and method != "entropy" else () if discrete else ("loc", "scale")
+        rule.of = (*[key for key in keys if key not in law.refuse], *[k for k in free if k not in law.refuse])
+        rule.gradients = pull
+        methods[method] = register(rule)
+
+    ways = law.average is not None
+    if ways or law.mean is not None:
+        add("mean", location, lambda bound: _mean)
+    if ways or law.var is not None:
+        add("var", location, lambda bound: _var)
+        add("std", location, lambda bound: _std)
+    if ways or law.entropy is not None:
+        add("entropy", location, lambda bound: _entropy_of_counts if discrete else _entropy)
+    if ways:
+        add("moment", f"order, {location}", lambda bound: _raw_moment(int(bound["order"])))
+
+        def parts(bound):
+            wanted = [_PARTS[key] for key in "mvsk" if key in bound["moments"]]
+            return wanted if len(wanted) > 1 else wanted[0]
+
+        add("stats", f"{location}, moments='mv'", parts)
+    if not discrete:
+        _add_support(methods, law, location)
+
+
+def _add_support(methods, law, location):
+    def pull(g, ans, tensors, at, bound):
+        def call(given):
+            named = {**bound, **{key: t for (key, _), t in zip(at, given, strict=True)}}
+            ends = law.ends(*[named[key] for key in law.keys])
+            # An infinite end does not move.
+            found = [named.get("loc", 0.0) + named.get("scale", 1.0) * ag.where(np.isfinite(raw(end)), end, 0.0)
+                     for end in map(ag.asarray, ends)]  # fmt: skip
+            still = [np.isfinite(np.asarray(raw(value))) for value in ans]
+            return [ag.where(np.asarray(mask), end, 0.0) for mask, end in zip(still, found, strict=True)]
+
+        return gradients_of_composition(call, g, tensors)
+
+    values = law.dist.support
+    if law.ends is None:
+        methods["support"] = refused(f"stats.{law.name}.support", values, "its ends by the shapes have no formula here")
+        return
+    rule = Rule(f"stats.{law.name}.support", (), law.source, "any", values, refuse=law.refuse)
+    rule.signature = parsed(location)
+    rule.of = tuple([key for key in rule.signature.parameters if key not in law.refuse])
+    rule.gradients = pull
+    methods["support"] = register(rule)
+
+
+def with_scale(methods, name, dist, keys, refuse, source):
+    """Summaries by location and scale alone, of a distribution whose density has no formula."""
+
+    def at_shapes(method):
+        return lambda *shapes: np.asarray(getattr(dist, method)(*[np.asarray(raw(s), dtype=float) for s in shapes]))
+
+    add_summaries(methods, Law(
+        name, dist, keys, None, at_shapes("mean"), at_shapes("var"), at_shapes("entropy"),
+        lambda *shapes: dist.support(*[np.asarray(raw(s), dtype=float) for s in shapes]), source, refuse,
+    ))  # fmt: skip

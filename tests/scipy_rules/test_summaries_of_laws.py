@@ -1,0 +1,150 @@
+"""The class of summaries: mean, variance, entropy, median, moments and support of every distribution by its parameters.
+
+Values are SciPy's. The derivative along a direction of all parameters is held to differences of SciPy's values, where
+SciPy computes them quickly; those that SciPy integrates are drawn from.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
+import scipy.stats
+from test_distributions import DISCRETE, HELD, INTEGERS, KINDS, SHAPES, WITHIN
+
+import arraygrad as ag
+from arraygrad.scipy import stats
+
+# Laws of which SciPy integrates the summaries, for seconds each.
+SLOW = {"gompertz", "halfgennorm", "gennorm", "betanbinom", "zipf", "yulesimon", "levy_stable",
+        "studentized_range", "kstwo", "ksone", "landau", "genhyperbolic", "vonmises", "dpareto_lognorm",
+        "geninvgauss", "norminvgauss", "gausshyper", "jf_skew_t", "rel_breitwigner", "wrapcauchy", "vonmises_line",
+        "kstwobign", "nchypergeom_fisher", "nchypergeom_wallenius", "truncweibull_min", "kappa4", "johnsonsb",
+        "powernorm", "powerlognorm", "burr", "burr12", "exponweib", "exponpow", "nakagami", "foldcauchy",
+        "tukeylambda", "irwinhall", "crystalball"}  # fmt: skip
+NAMES = [name for name, kind in KINDS.items() if kind != "multivariate" and name not in SLOW]
+METHODS = ("mean", "var", "std", "entropy", "median", "support")
+
+
+def parameters(name):
+    """(all parameters, places of those with a derivative)."""
+    discrete = KINDS[name] == "discrete"
+    shapes = (DISCRETE if discrete else SHAPES).get(name, ())
+    held = (INTEGERS if discrete else HELD).get(name, set())
+    if name in WITHIN:
+        held = set(range(len(shapes)))
+    given = [*shapes, 2] if discrete else [*shapes, 0.3, 1.7]
+    free = [i for i in range(len(shapes)) if i not in held]
+    return given, free if discrete else [*free, len(shapes), len(shapes) + 1]
+
+
+def total(found):
+    return sum((i + 1.0) * one for i, one in enumerate(found)) if isinstance(found, tuple) else found
+
+
+def hold(name, call, rtol=1e-6):
+    """The derivative of `call(distribution, *parameters)` by each of the parameters."""
+    given, free = parameters(name)
+
+    def at(module, moved):
+        values = list(given)
+        for i, value in zip(free, moved, strict=True):
+            values[i] = value
+        return total(call(getattr(module, name), *values))
+
+    x = np.array([float(given[i]) for i in free])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        value, found = ag.value_and_grad(lambda x: at(stats, [x[i] for i in range(len(free))]))(x)
+        np.testing.assert_array_equal(np.asarray(value), np.asarray(at(scipy.stats, x)))
+        for i in range(len(free)):
+            h = 1e-3 * max(abs(x[i]), 0.1)
+            ends = [float(at(scipy.stats, x + k * h * (np.arange(len(x)) == i))) for k in (1, -1, 2, -2)]
+            expected = (8.0 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12.0 * h)
+            if np.isfinite(expected):
+                size = abs(expected) + np.max(np.abs(found)) + 1e-3 * np.max(np.abs(ends))
+                assert abs(found[i] - expected) <= rtol * size, (name, i, found[i], expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_summaries_are_differentiable_by_the_parameters(name):
+    if not parameters(name)[1]:
+        pytest.skip("no parameter has a derivative")
+    for method in METHODS:
+        if KINDS[name] == "discrete" and method in ("median", "support"):
+            continue
+        if method == "mean" and name in ("cauchy", "halfcauchy", "levy", "levy_l", "foldcauchy", "skewcauchy"):
+            continue
+        hold(name, lambda dist, *given, method=method: getattr(dist, method)(*given))
+
+
+@pytest.mark.parametrize("name", ["norm", "gamma", "beta", "lognorm", "gumbel_r", "poisson", "binom", "nbinom"])
+def test_moments_are_differentiable_by_the_parameters(name):
+    hold(name, lambda dist, *given: dist.moment(3, *given))
+    hold(name, lambda dist, *given: dist.stats(*given, moments="mvsk"))
+    assert isinstance(getattr(stats, name)(*[ag.asarray(float(v)) for v in SHAPES.get(name, ())]).stats("mv")
+                      if name in SHAPES else (0.0,), tuple)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "method"),
+    [
+        ("gamma", (2.3,), "entropy"), ("weibull_min", (1.7,), "var"), ("chi", (2.6,), "var"),
+        ("truncnorm", (-0.7, 1.9), "mean"), ("genpareto", (-0.3,), "var"), ("poisson", (2.6,), "entropy"),
+    ],
+)  # fmt: skip
+def test_second_derivatives_of_summaries(name, shapes, method):
+    f = getattr(getattr(stats, name), method)
+    x = np.array(shapes)
+    found = np.asarray(ag.hessian(lambda v: f(*[v[i] for i in range(len(shapes))]))(x))
+    slope = ag.grad(lambda v: f(*[v[i] for i in range(len(shapes))]))
+    for i in range(len(shapes)):
+        h = 1e-4 * (np.arange(len(shapes)) == i)
+        expected = (np.asarray(slope(x + h)) - np.asarray(slope(x - h))) / 2e-4
+        np.testing.assert_allclose(found[i], expected, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(found, found.T, rtol=1e-9, atol=1e-12)
+
+
+def test_shapes_loc_and_scale_are_broadcast():
+    a, loc, scale = np.array([[1.3], [2.4]]), np.array([0.1, 0.4, -0.3]), 1.7
+    for method in ("mean", "var", "std", "entropy", "median"):
+        ours, theirs = getattr(stats.gamma, method), getattr(scipy.stats.gamma, method)
+        tensors = [ag.tensor(v, requires_grad=True) for v in (a, loc, scale)]
+        found = ours(*tensors)
+        np.testing.assert_array_equal(found.numpy(), theirs(a, loc, scale))
+        gradients = ag.autograd.grad(found.sum(), tensors, allow_unused=True)
+        for i, (g, value) in enumerate(zip(gradients, (a, loc, scale), strict=True)):
+            h = 1e-5
+            moved = [[v + k * h * (j == i) for j, v in enumerate((a, loc, scale))] for k in (1, -1)]
+            expected = (np.sum(theirs(*moved[0])) - np.sum(theirs(*moved[1]))) / (2.0 * h)
+            np.testing.assert_allclose(0.0 if g is None else g.numpy().sum(), expected, rtol=1e-6, atol=1e-8)
+            assert g is None or g.shape == np.shape(value)
+
+
+def test_parameters_that_do_not_count_have_their_shape():
+    loc = np.zeros((2, 3))
+    value, found = ag.value_and_grad(lambda s: stats.halfnorm.var(loc, s).sum())(1.9)
+    np.testing.assert_allclose([value, found], [6 * 1.9**2 * (1 - 2 / np.pi), 12 * 1.9 * (1 - 2 / np.pi)], rtol=1e-12)
+
+
+def test_a_frozen_distribution_hands_its_parameters_on():
+    def f(a):
+        law = stats.gamma(a, scale=2.0)
+        mean, var = law.stats("mv")
+        low, _high = law.support()
+        return law.mean() + law.var() + law.entropy() + law.moment(2) + mean + var + low + 0.0 * a
+
+    np.testing.assert_allclose(
+        ag.grad(f)(3.0), 2.0 * (2.0 + 4.0) + 1.0 - 2.0 * scipy.special.polygamma(1, 3.0) + 4.0 * 7.0, rtol=1e-10
+    )
+
+
+def test_a_mean_that_does_not_exist_has_no_derivative():
+    assert np.isnan(ag.grad(lambda b: stats.pareto.var(b))(1.5))
+
+
+def test_an_integral_that_is_not_scipys_value_is_refused():
+    # The density has kinks within the interval of integration.
+    with pytest.raises(TypeError, match="has too few digits"):
+        ag.grad(lambda c: stats.trapezoid.entropy(c, 0.7))(0.3)
