@@ -1,6 +1,6 @@
 """Elementwise functions.
 
-May import: ops.kinds, ops._elementwise (repairs of forward values). Rules use only the standard.
+May import: ops.kinds, ops._elementwise (repairs of forward values), ops._helpers. Rules use only the standard.
 The derivatives are textbook calculus; what is chosen at ties, kinks and poles is said per function and follows
 PyTorch, except where a finite subgradient exists and PyTorch gives nan.
 """
@@ -8,6 +8,7 @@ PyTorch, except where a finite subgradient exists and PyTorch gives nan.
 import math
 
 from arraygrad.ops import _elementwise as repaired
+from arraygrad.ops._helpers import at_kinks
 from arraygrad.ops.kinds import binary, elementwise, nondifferentiable, unary, zero, zero_rule
 
 LN2 = math.log(2.0)
@@ -304,7 +305,7 @@ binary(
 
 def _hypot_part(xp, g, x, ans):
     origin = ans == 0
-    return g * (xp.where(origin, 0.0, x) / xp.where(origin, 1.0, ans))
+    return at_kinks(xp, g * (xp.where(origin, 0.0, x) / xp.where(origin, 1.0, ans)), g, x, ans)
 
 
 binary(
@@ -320,7 +321,7 @@ binary(
 
 unary(
     "abs",
-    lambda xp, g, x: g * xp.sign(x),
+    lambda xp, g, x: at_kinks(xp, g * xp.sign(x), g, x, x, straight=xp.isdtype(x.dtype, "real floating")),
     holomorphic=False,
     operator="abs",
     numpy=("absolute", "abs"),

@@ -1,6 +1,6 @@
 """How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
 
-May import: autograd, core.containers, core.tensor, engine, implicit.stores, scipy, scipy._guards, numpy, SciPy.
+May import: autograd, core.containers, core.tensor, engine, implicit.stores, namespaces.kinks, scipy, scipy._guards, numpy, SciPy.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
 
@@ -29,6 +29,7 @@ from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.implicit.stores import watching
+from arraygrad.namespaces.kinks import hands_on_nothing, standing_for
 from arraygrad.scipy import OLDEST, serves
 from arraygrad.scipy._guards import NotDifferentiable, depends, guarded, kind_of, mirror, raw, watched
 
@@ -141,7 +142,7 @@ def composed(name, values, of, source, *, order="any", refuse=None, same=True, i
             def call(tensors):
                 return formula(**_named(names, bound, at, tensors))
 
-            return gradients_of_composition(call, g, tensors)
+            return gradients_of_composition(call, g, tensors, ans)
 
         signature = _signature(values, formula)
         rule = Rule(name, tuple(of.split()), source, order, values, refuse=refuse or {}, signature=signature)
@@ -587,9 +588,11 @@ def _leaf_of(value, place):
     return value if place is None or value is None else flatten(value)[0][place]
 
 
-def gradients_of_composition(call, g, tensors):
-    """Gradients of `call(tensors)`, recorded where the run itself is."""
+def gradients_of_composition(call, g, tensors, ans=None):
+    """Gradients of `call(tensors)`, recorded where the run itself is; `ans` is its result, in the graph, if it is known."""
     graph = is_grad_enabled()
+    if graph and hands_on_nothing():
+        return [None] * len(tensors)
     inputs = tensors if graph else [t.detach().requires_grad_() for t in tensors]
     with enable_grad():
         if graph:
@@ -597,16 +600,24 @@ def gradients_of_composition(call, g, tensors):
             inputs = [t + 0.0 for t in tensors]
         outs = call(inputs)
         several = isinstance(outs, (tuple, list))
+        outs, g, ans = (
+            part if several else (part,) for part in (outs, g, ans or [None] * len(outs) if several else ans)
+        )
         pairs = [
             (out, gi)
-            for out, gi in zip(outs if several else (outs,), g if several else (g,), strict=True)
+            for out, gi in zip(outs, g, strict=True)
             if gi is not None and isinstance(out, Tensor) and out.requires_grad
         ]
         if not pairs:
             return [None] * len(tensors)
+        first = [
+            (result, out if out.shape == result.shape else out.reshape(result.shape))
+            for out, result in zip(outs, ans, strict=True)
+            if isinstance(result, Tensor) and result.requires_grad and isinstance(out, Tensor) and out.requires_grad
+        ]
         # A result of SciPy that is narrower, or a number where ours is an array, has the gradient's shape.
         pairs = [(out, gi if gi.shape == out.shape else gi.reshape(out.shape)) for out, gi in pairs]
-    with enable_grad() if graph else _nothing():
+    with enable_grad() if graph else _nothing(), standing_for(first) if graph else _nothing():
         return list(
             gradients_of(
                 [out for out, _ in pairs], inputs, [gi for _, gi in pairs], create_graph=graph, allow_unused=True
