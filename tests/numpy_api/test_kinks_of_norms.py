@@ -133,9 +133,10 @@ def test_rows_that_are_not_zero_are_as_ever():
     np.testing.assert_allclose(found, 2.0 * np.eye(6), atol=1e-15)
     found = ag.hessian(lambda x: np.sum(np.linalg.norm(x.reshape(3, 2), axis=1)))(x.ravel())
     lost = np.isnan(found)
-    assert lost[0, 0] and lost[1, 1] and lost[4, 5] and lost.sum() == 8
+    rows = np.repeat([0, 1, 2], 2)
+    np.testing.assert_array_equal(lost, (rows[:, None] == rows) & (rows != 1))
     np.testing.assert_allclose(found[2:4, 2:4], [[0.128, -0.096], [-0.096, 0.072]], rtol=1e-12)
-    assert not np.any(found[2:4, :2]) and not np.any(found[2:4, 4:])
+    assert not np.any(found[2:4, [0, 1, 4, 5]])
 
 
 def test_products_with_the_hessian_and_in_forward_mode():

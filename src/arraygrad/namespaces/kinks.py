@@ -290,7 +290,7 @@ def _leads_on(node):
 
 
 def hands_on_nothing():
-    """Whether the rule that runs is asked what depends on it otherwise than through its own kink, and hands on nothing."""
+    """Whether the running rule hands nothing on: something is asked whether it depends on x otherwise than through it."""
     return _state.blocked is not None and current_node() in _state.blocked
 
 

@@ -1,6 +1,7 @@
 """How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
 
-May import: autograd, core.containers, core.tensor, engine, implicit.stores, namespaces.kinks, scipy, scipy._guards, numpy, SciPy.
+May import: autograd, core.containers, core.tensor, engine, implicit.stores, namespaces.kinks, scipy, scipy._guards,
+numpy, SciPy.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
 
@@ -589,7 +590,10 @@ def _leaf_of(value, place):
 
 
 def gradients_of_composition(call, g, tensors, ans=None):
-    """Gradients of `call(tensors)`, recorded where the run itself is; `ans` is its result, in the graph, if it is known."""
+    """Gradients of `call(tensors)`, recorded where the run itself is.
+
+    `ans` is the result of the node that runs, if that is the composition's: Note [Kinks] in namespaces/kinks.py.
+    """
     graph = is_grad_enabled()
     if graph and hands_on_nothing():
         return [None] * len(tensors)

@@ -1,7 +1,7 @@
 """scipy.spatial.distance: distances between vectors, each by its definition.
 
-May import: arraygrad, namespaces.kinks, scipy._declare, scipy._everyday, scipy._plainly, numpy, SciPy. A distance of equal
-vectors has the gradient zero where it has a kink (euclidean, minkowski, cityblock).
+May import: arraygrad, namespaces.kinks, scipy._declare, scipy._everyday, scipy._plainly, numpy, SciPy. A distance of
+equal vectors has the gradient zero where it has a kink (euclidean, minkowski, cityblock).
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Functions that come with their own derivative, solutions of a differential equation; integrals of Bessel functions.
 
-May import: arraygrad, scipy._declare, scipy._guards, scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital
+May import: arraygrad, scipy._declare, scipy._guards, scipy.special._bessel, scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital
 Library of Mathematical Functions, by equation.
 
 SciPy returns the function and its derivative. The derivative of the one is the other; that of the other follows from
@@ -15,6 +15,7 @@ from scipy import special
 import arraygrad as ag
 from arraygrad.scipy._declare import formulas, once, raw, refused
 from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy.special._bessel import over_argument, struve_over
 from arraygrad.scipy.special._chapter import NAMES, declare
 
 __all__ = []
@@ -173,7 +174,7 @@ _spheroidal_value("obl_cv", "obl_ang1", -1.0)
 # -- Kelvin and scaled Airy functions ---------------------------------------------------------------------------------
 
 declare("kelvin", "x", "DLMF 10.61.3", x=lambda g, ans, x: summed(
-    g, lambda: ans[2], lambda: ans[3], lambda: 1j * ans[0] - ans[2] / x, lambda: 1j * ans[1] - ans[3] / x))  # fmt: skip
+    g, lambda: ans[2], lambda: ans[3], lambda: 1j * ans[0] - over_argument(ans[2], x), lambda: 1j * ans[1] - ans[3] / x))  # fmt: skip
 
 
 def _airye(g, ans, z):
@@ -223,7 +224,7 @@ declare("itairy", "x", "DLMF 9.10(i)", x=lambda g, x: summed(
     g, lambda: own("airy")(x)[0], lambda: own("airy")(x)[2], lambda: own("airy")(-x)[0],
     lambda: own("airy")(-x)[2]))  # fmt: skip
 declare("itstruve0", "x", "DLMF 11.7(i)", x=lambda g, x: g * own("struve")(0.0, x))
-declare("it2struve0", "x", "DLMF 11.7(i)", x=lambda g, x: -g * own("struve")(0.0, x) / x)
+declare("it2struve0", "x", "DLMF 11.7(i)", x=lambda g, x: -g * struve_over(x))
 declare("itmodstruve0", "x", "DLMF 11.7(ii)", x=lambda g, x: g * own("modstruve")(0.0, x))
 
 
@@ -251,9 +252,12 @@ def _besselpoly(g, ans, a, lmb, nu):
     nu, lmb = np.asarray(raw(nu), dtype=float), np.asarray(raw(lmb), dtype=float)
     above = own("besselpoly")(a, lmb + 1.0, nu + 1.0)
     below = own("besselpoly")(a, lmb + 1.0, np.where(nu >= 1.0, nu - 1.0, 1.0))
-    parts = (ag.special.jv(nu, 2.0 * a) - (lmb + 1.0) * ans) / ag.where(np.asarray(raw(a) == 0), np.nan, a)
-    zero = np.asarray(nu == 0)
-    return g * ag.where(zero, -2.0 * above, ag.where(np.asarray(nu >= 1.0), below - above, ag.where(zero, 0.0, parts)))
+    slope = ag.where(np.asarray(nu == 0), -2.0 * above, below - above)
+    low = np.asarray((nu != 0) & (nu < 1.0))
+    if low.any():
+        divisor = ag.where(low, ag.where(np.asarray(raw(a) == 0), np.nan, a), 1.0)
+        slope = ag.where(low, (ag.special.jv(nu, 2.0 * a) - (lmb + 1.0) * ans) / divisor, slope)
+    return g * slope
 
 
 declare("besselpoly", "a, lmb, nu", "DLMF 10.6.1, under the integral", a=_besselpoly,
