@@ -290,7 +290,7 @@ def _leads_on(node):
 
 
 def hands_on_nothing():
-    """Whether the running rule hands nothing on: something is asked whether it depends on x otherwise than through it."""
+    """Whether the running rule is to hand nothing on, as it is asked what depends on x otherwise than through it."""
     return _state.blocked is not None and current_node() in _state.blocked
 
 

@@ -77,7 +77,9 @@ def of_1f1(place, ans, a, b, x):
     """d/da and d/db 1F1(a; b; x); for x < 0 by exp(x) 1F1(b - a; b; -x) (DLMF 13.2.39), whose terms cancel less."""
     a, b, x = np.broadcast_arrays(*(np.asarray(v) for v in (a, b, x)))
     left = np.real(x) < 0
-    value, (by_upper, by_lower), (upper_lost, lower_lost) = _terms([np.where(left, b - a, a)], [b], np.where(left, -x, x))
+    value, (by_upper, by_lower), (upper_lost, lower_lost) = _terms(
+        [np.where(left, b - a, a)], [b], np.where(left, -x, x)
+    )
     with np.errstate(over="ignore"):
         factor = np.where(left, np.exp(np.where(left, x, 0.0)), 1.0)
     if place == 0:
