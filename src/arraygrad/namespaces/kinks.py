@@ -161,7 +161,8 @@ def _limits(xp, g, ans, x, spread, square=True, straight=False):
     None: `ans` is zero nowhere. Without a limit g is asked what it depends on, and nan is to be handed on.
     """
     zero = ans == 0
-    if not bool(xp.any(zero)):
+    holds_nowhere = getattr(backend_of(ans).xp, "_library_holds_nowhere", None)
+    if not bool(xp.any(zero)) if holds_nowhere is None else holds_nowhere(zero.array):
         return None
     node = current_node()
     jumps = zero & (g != 0)
