@@ -285,11 +285,12 @@ unary(
 # serve too, takes a loop of NumPy's ten times the time of these quotients.
 def _atan2_part(xp, g, part, x1, x2):
     a, b = xp.abs(x1), xp.abs(x2)
-    size = xp.where(a > b, a, b)
-    size = xp.where((size == 0) | (size == math.inf), 1.0, size)
+    larger = xp.where(a > b, a, b)
+    size = xp.where((larger == 0) | (larger == math.inf), 1.0, larger)
     u, v = x1 / size, x2 / size
     squares = u * u + v * v
-    return g * (part / size / xp.where(squares == 0, 1.0, squares) / size)
+    found = g * (part / size / xp.where(squares == 0, 1.0, squares) / size)
+    return at_kinks(xp, found, g, part, larger, square=False)
 
 
 binary(
