@@ -175,7 +175,7 @@ def _gamma_density(xp, a, x):
     if _nowhere(xp, end):
         return xp.exp(xp.special.xlogy(a - 1.0, x) - x - xp.gammaln(a))
     # At the end of the domain a power, whose derivatives are those of the density, where logarithms are infinite.
-    near, inner = xp.where(end, x, 0.0), xp.where(end, 1.0, x)
+    near, inner = xp.where(end, x, 1.0), xp.where(end, 1.0, x)
     at_end = xp.pow(near, a - 1.0) * xp.exp(-near - xp.gammaln(a))
     return xp.where(end, at_end, xp.exp(xp.special.xlogy(a - 1.0, inner) - inner - xp.gammaln(a)))
 
@@ -195,7 +195,7 @@ def _beta_density(xp, a, b, x):
     end = (x == 0) | (x == 1)
     if _nowhere(xp, end):
         return xp.exp(xp.special.xlogy(a - 1.0, x) + xp.special.xlog1py(b - 1.0, -x) - xp.special.betaln(a, b))
-    near, inner = xp.where(end, x, 0.0), xp.where(end, 0.5, x)  # as in _gamma_density
+    near, inner = xp.where(end, x, 0.5), xp.where(end, 0.5, x)  # as in _gamma_density
     at_end = xp.pow(near, a - 1.0) * xp.pow(1.0 - near, b - 1.0) * xp.exp(-xp.special.betaln(a, b))
     inside = xp.special.xlogy(a - 1.0, inner) + xp.special.xlog1py(b - 1.0, -inner) - xp.special.betaln(a, b)
     return xp.where(end, at_end, xp.exp(inside))
