@@ -26,6 +26,7 @@ CASES = {
         ("xp.log(x)", (0.0,), "a pole"),
         ("xp.log1p(x)", (1e-20,), ""),
         ("xp.expm1(x)", (1e-20,), ""),
+        ("xp.expm1(x)", (-40.0,), "exp(x); ans + 1 has no digits left"),
         ("xp.exp(x)", (800.0,), "overflow"),
         ("xp.cosh(x)", (-800.0,), "overflow"),
         ("xp.tanh(x)", (20.0,), "1 - ans * ans has no digits left: 1.7e-17 in truth"),
@@ -35,6 +36,7 @@ CASES = {
     ],
     "Softmax and its kin": [
         ("xp.softmax(x, axis=-1)[0]", ([1e4, 0.0, -1e4],), ""),
+        ("xp.softmax(x, axis=-1)[0]", ([50.0, 0.0],), "1 - ans has no digits left: 1.9e-22 in truth"),
         ("xp.log_softmax(x, axis=-1)[1]", ([1e4, 0.0, -1e4],), ""),
         ("xp.logsumexp(x)", ([1e4, 1e4],), ""),
         ("xp.logsumexp(x)", ([1e16, 1e16],), "weights sum to one"),
@@ -69,6 +71,7 @@ CASES = {
     "Complex functions far out and on cuts": [
         ("xp.atan(x)", (1e200 + 1e200j,), "x * x overflows"),
         ("xp.asinh(x)", (1e200 + 1e200j,), "x * x overflows"),
+        ("xp.asinh(x)", (1e200,), "the same of real numbers"),
         ("xp.asin(x)", (2 + 0j,), "above the cut"),
         ("xp.asin(x)", (complex(2, -0.0),), "below the cut"),
         ("xp.acosh(x)", (complex(-2, -0.0),), "below the cut"),
@@ -134,12 +137,23 @@ PyTorch {torch} and JAX {jax}, in double precision.
 Four principles explain most rows:
 
 1. A divisor that is zero is replaced before the division, so that no nan comes up in the second derivative either.
-2. A share, a weight or a ratio is computed from differences of the inputs, not from a rounded result. `tanh` is the
-   exception: its rule knows the result alone, as in PyTorch and JAX. Its error is 1e-16, so from 20 on it gives 0.
-3. Of several subgradients the one of least norm is taken.
+2. A share, a weight or a ratio is computed from differences of the inputs, not from a rounded result. `tanh`,
+   `softmax` and `log_softmax` are the exceptions: their rules know the result alone, as in PyTorch and JAX, because
+   anything else would take another pass or another exponential for each element. What is left of 1 - ans has an
+   absolute error of the precision: 1e-16, so that the slope of `tanh` is 0 from 20 on, and 1e-7 in single precision,
+   where it is 0 from 9.1 on and has one digit before. Of `softmax` the gradient of an element whose share is nearly
+   one has that error. Where those digits count, compute with `sigmoid` of a difference, whose slope has them.
+3. Of several subgradients the one of least norm is taken. Its own derivative is nan where the gradient jumps, and the
+   right number where the function is smooth, as the square of a norm is: see
+   [Conventions](derivatives.md#conventions), *Kinks*.
 4. The *value* of an operation is the library's own. Where that is inf or 0 only because numbers overflow or underflow
    on the way, the gradient is computed from it all the same: `vector_norm` of 3e200 and 4e200 is inf, and x / inf is 0.
    Scale such arguments first.
+
+The slopes of all other elementwise functions have their digits over the whole range, in both precisions; a test holds
+them to 16 units in the last place. Two are further off: `logaddexp2` far in its tail (300 units at -1000: the exponent
+is rounded), and `sinc` at large arguments, of which the product with pi is rounded, as in its value.
+Complex `tanh` and `tan` have the error of 1 - ans * ans and of 1 + ans * ans.
 """
 
 

@@ -188,6 +188,8 @@ class RuleNamespace:
     function, because forwards that repair a function call it.
     """
 
+    _at_kinks = None  # recorded rules have one
+
     def __init__(self, raw, extension="", root=None, backend=None):
         self._raw = raw
         self._backend = backend
@@ -232,7 +234,9 @@ class GraphNamespace:
         self._backend = backend
 
     def __getattr__(self, name):
-        if name.startswith("_") and not name.startswith("__"):
+        if name == "_at_kinks":
+            value = _at_kinks(self)
+        elif name.startswith("_") and not name.startswith("__"):
             op = OPS.get(name)
             if op is None:
                 raise AttributeError(f"the table has no internal operation {name!r}")
@@ -243,6 +247,13 @@ class GraphNamespace:
             value = getattr(self._get_public(), name)
         self.__dict__[name] = value
         return value
+
+
+def _at_kinks(xp):
+    """What recorded rules of norms do where those are zero: Note [Kinks] in kinks.py. Imported on first use."""
+    from arraygrad.namespaces.kinks import at_kinks
+
+    return functools.partial(at_kinks, xp)
 
 
 def array_namespace(self, /, *, api_version=None):

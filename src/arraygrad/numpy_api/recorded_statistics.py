@@ -12,7 +12,7 @@ from arraygrad.backends.numpy import gaps, ranks, sorting
 from arraygrad.numpy_api.functions import host, keeps_one_row
 from arraygrad.numpy_api.recorded_rules import _numbered, _raw, _spread, _still
 from arraygrad.ops import TABLE
-from arraygrad.ops._helpers import expand_reduced, normalize_axes
+from arraygrad.ops._helpers import at_kinks, expand_reduced, normalize_axes, over_nonzero
 
 # -- reductions that leave out nan -------------------------------------------------------------------------------------
 
@@ -61,9 +61,12 @@ def nanstd(xp, g, a, ans, axis, ddof, keepdims):
     if found is not None:
         return found
     _, away, left = _away(xp, a, axis, ddof)
-    flat = ans == 0
-    g = expand_reduced(xp, xp.where(flat, 0.0, g / xp.where(flat, 1.0, ans)), a.shape, axis, keepdims)
-    return xp.where(left <= 0, 0.0, g * away / numpy.where(left <= 0, 1.0, left).astype(a.dtype))
+
+    def spread(a_):
+        return expand_reduced(xp, a_, a.shape, axis, keepdims)
+
+    part = xp.where(left <= 0, 0.0, away / numpy.where(left <= 0, 1.0, left).astype(a.dtype))
+    return at_kinks(xp, spread(over_nonzero(xp, g, ans)) * part, g, part, ans, spread)
 
 
 def nanextremum(xp, g, a, ans, axis, keepdims):

@@ -88,3 +88,14 @@ def over_nonzero(xp, g, x):
     """g / x, and zero where x is: there the function has no direction."""
     zero = x == 0
     return xp.where(zero, 0.0, g / xp.where(zero, 1.0, x))
+
+
+def at_kinks(xp, ordinary, g, x, ans, spread=None, *, square=True, straight=False):
+    """The gradient `ordinary` of a norm; where `ans` is zero its derivatives are those of Note [Kinks].
+
+    The note, and the parameters, are in namespaces/kinks.py. Only recorded rules have derivatives.
+    """
+    recorded = getattr(xp, "_at_kinks", None)
+    if recorded is None:
+        return ordinary
+    return recorded(ordinary, g, x, ans, spread, square=square, straight=straight)

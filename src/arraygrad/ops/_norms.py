@@ -6,7 +6,7 @@ replaced before dividing: rules are differentiated again, and a nan masked after
 
 import math
 
-from arraygrad.ops._helpers import expand_reduced
+from arraygrad.ops._helpers import at_kinks, count, expand_reduced, over_nonzero
 
 
 def vector_norm(xp, g, x, ans, axis, keepdims, ord):
@@ -14,14 +14,25 @@ def vector_norm(xp, g, x, ans, axis, keepdims, ord):
 
     For order inf and -inf g sign(x), shared among the elements of extreme size.
     """
-    g = expand_reduced(xp, g, x.shape, axis, keepdims)
-    ans = expand_reduced(xp, ans, x.shape, axis, keepdims)
     if ord == 0:
         return xp.zeros_like(x)
+
+    def spread(a):
+        return expand_reduced(xp, a, x.shape, axis, keepdims)
+
+    ordinary = _vector_norm(xp, spread(g), x, spread(ans), axis, ord)
+    if ord is None or ord == 2:
+        return at_kinks(xp, ordinary, g, x, ans, spread)
+    alone = count(x.shape, axis) == 1  # then every norm is the size
+    straight = ord == 1 or math.isinf(ord) or alone
+    return at_kinks(xp, ordinary, g, x, ans, spread, square=alone, straight=straight)
+
+
+def _vector_norm(xp, g, x, ans, axis, ord):
     if ord == 1:
         return g * xp.sign(x)
     if ord is None or ord == 2:
-        return _over(xp, g, ans) * x
+        return over_nonzero(xp, g, ans) * x
     size = xp.abs(x)
     if math.isinf(ord):
         return _shared(xp, g, size == ans, axis) * xp.sign(x)
@@ -37,11 +48,20 @@ def matrix_norm(xp, g, x, ans, keepdims, ord):
 
     For 1, -1, inf and -inf g sign(x) in the columns or rows with the extreme sum.
     """
-    if not keepdims:
-        g = g[..., None, None]
-        ans = ans[..., None, None]
     if ord is None or ord == "fro":
-        return _over(xp, g, ans) * x
+        return vector_norm(xp, g, x, ans, (x.ndim - 2, x.ndim - 1), keepdims, 2)
+
+    def spread(a):
+        return a if keepdims else a[..., None, None]
+
+    alone = x.shape[-2:] == (1, 1)  # then every norm is the size
+    ordinary = _matrix_norm(xp, spread(g), x, ord)
+    if ord in ("nuc", 2, -2) and not alone:
+        return ordinary
+    return at_kinks(xp, ordinary, g, x, ans, spread, square=alone, straight=True)
+
+
+def _matrix_norm(xp, g, x, ord):
     if 0 in x.shape[-2:]:
         return g * x
     if ord in ("nuc", 2, -2):
@@ -55,12 +75,6 @@ def matrix_norm(xp, g, x, ans, keepdims, ord):
     sums = xp.sum(xp.abs(x), axis=summed, keepdims=True)
     pick = xp.max if ord > 0 else xp.min
     return _shared(xp, g, sums == pick(sums, axis=other, keepdims=True), other) * xp.sign(x)
-
-
-def _over(xp, g, ans):
-    """g / ans, zero where ans is."""
-    at_zero = ans == 0
-    return xp.where(at_zero, 0.0, g / xp.where(at_zero, 1.0, ans))
 
 
 def _shared(xp, g, hit, axis):

@@ -5,10 +5,20 @@ May import: the standard library only. Everything runs along the last axis, with
 
 
 def exclusive_products(xp, a):
-    """For each element along the last axis the product of all the others, without dividing."""
+    """For each element along the last axis the product of all the others, without dividing.
+
+    Where some of the others are zero it is zero, whatever overflows on the way. A recorded product is nan then: its
+    derivatives are the products that overflow.
+    """
     left = xp.cumulative_prod(a, axis=-1, include_initial=True)[..., :-1]
-    right = xp.cumulative_prod(xp.flip(a, axis=-1), axis=-1, include_initial=True)[..., :-1]
-    return left * xp.flip(right, axis=-1)
+    right = xp.flip(xp.cumulative_prod(xp.flip(a, axis=-1), axis=-1, include_initial=True)[..., :-1], axis=-1)
+    if getattr(xp, "_at_kinks", None) is not None:
+        return left * right
+    zeros = xp.astype(a == 0, xp.int64)
+    of_others = xp.sum(zeros, axis=-1, keepdims=True) - zeros > 0
+    overflown = ~xp.isfinite(left) | ~xp.isfinite(right)
+    clear = of_others & overflown & xp.all(xp.isfinite(a), axis=-1, keepdims=True)
+    return xp.where(clear, 0.0, left) * xp.where(clear, 1.0, right)
 
 
 def reversed_recurrence(xp, x, g):

@@ -148,8 +148,9 @@ def beta(xp, g, a, b, ans):
         return g * (ans * beta_slope(xp, a, b))
     zero = _is_pole(xp, a + b) & ~_is_pole(xp, a) & ~_is_pole(xp, b)
     p, q = xp.where(zero, a, 0.5), xp.where(zero, b, 0.5)
-    # The other term is zero there, its derivatives are not.
-    at_zero = rgamma(xp, xp.special.gamma(p) * xp.special.gamma(q), p + q, 0.0) + xp.special.digamma(p) * ans
+    inverse = xp.special.rgamma(p + q)  # zero, with a slope
+    slope = rgamma(xp, 1.0, p + q, inverse) + digamma(xp, p) * inverse
+    at_zero = xp.special.gamma(p) * xp.special.gamma(q) * slope
     return g * xp.where(zero, at_zero, ans * beta_slope(xp, xp.where(zero, 0.5, a), xp.where(zero, 0.5, b)))
 
 
@@ -170,7 +171,13 @@ def gamma_density(xp, a, x):
 
 
 def _gamma_density(xp, a, x):
-    return xp.exp(xp.special.xlogy(a - 1.0, x) - x - xp.gammaln(a))
+    end = x == 0
+    if _nowhere(xp, end):
+        return xp.exp(xp.special.xlogy(a - 1.0, x) - x - xp.gammaln(a))
+    # At the end of the domain a power, whose derivatives are those of the density, where logarithms are infinite.
+    near, inner = xp.where(end, x, 1.0), xp.where(end, 1.0, x)
+    at_end = xp.pow(near, a - 1.0) * xp.exp(-near - xp.gammaln(a))
+    return xp.where(end, at_end, xp.exp(xp.special.xlogy(a - 1.0, inner) - inner - xp.gammaln(a)))
 
 
 def beta_density(xp, a, b, x):
@@ -185,7 +192,13 @@ def beta_density(xp, a, b, x):
 
 
 def _beta_density(xp, a, b, x):
-    return xp.exp(xp.special.xlogy(a - 1.0, x) + xp.special.xlog1py(b - 1.0, -x) - xp.special.betaln(a, b))
+    end = (x == 0) | (x == 1)
+    if _nowhere(xp, end):
+        return xp.exp(xp.special.xlogy(a - 1.0, x) + xp.special.xlog1py(b - 1.0, -x) - xp.special.betaln(a, b))
+    near, inner = xp.where(end, x, 0.5), xp.where(end, 0.5, x)  # as in _gamma_density
+    at_end = xp.pow(near, a - 1.0) * xp.pow(1.0 - near, b - 1.0) * xp.exp(-xp.special.betaln(a, b))
+    inside = xp.special.xlogy(a - 1.0, inner) + xp.special.xlog1py(b - 1.0, -inner) - xp.special.betaln(a, b)
+    return xp.where(end, at_end, xp.exp(inside))
 
 
 # -- error functions ---------------------------------------------------------------------------------------------------

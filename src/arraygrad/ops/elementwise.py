@@ -1,6 +1,6 @@
 """Elementwise functions.
 
-May import: ops.kinds, ops._elementwise (repairs of forward values). Rules use only the standard.
+May import: ops.kinds, ops._elementwise (repairs of forward values), ops._helpers. Rules use only the standard.
 The derivatives are textbook calculus; what is chosen at ties, kinks and poles is said per function and follows
 PyTorch, except where a finite subgradient exists and PyTorch gives nan.
 """
@@ -8,6 +8,7 @@ PyTorch, except where a finite subgradient exists and PyTorch gives nan.
 import math
 
 from arraygrad.ops import _elementwise as repaired
+from arraygrad.ops._helpers import at_kinks
 from arraygrad.ops.kinds import binary, elementwise, nondifferentiable, unary, zero, zero_rule
 
 LN2 = math.log(2.0)
@@ -162,7 +163,7 @@ unary(
 unary("exp", lambda g, ans: g * ans, numpy=("exp",), doc="Exponential e ** x, floating-point dtypes.")
 unary(
     "expm1",
-    lambda g, ans: g * (ans + 1),
+    lambda xp, g, x: g * xp.exp(x),  # ans + 1 has no digits left where ans is near -1
     forward=repaired.expm1,
     numpy=("expm1",),
     doc="e ** x - 1, exact near zero, floating-point dtypes. Complex infinities follow the standard's special cases.",
@@ -229,9 +230,7 @@ def _atan(xp, g, x):
 
 
 def _asinh(xp, g, x):
-    if not xp.isdtype(x.dtype, "complex floating"):
-        return g / xp.sqrt(x * x + 1)
-    far = xp.abs(x) * xp.finfo(x.dtype).eps > 1  # there sqrt(x * x + 1) is x, or -x
+    far = xp.abs(x) * xp.finfo(x.dtype).eps > 1  # there sqrt(x * x + 1) is x, or -x, and the square may overflow
     near = xp.where(far, 0.0, x)
     return g / xp.where(far, xp.where(xp.signbit(xp.real(x)), -x, x), xp.sqrt(near * near - -1))
 
@@ -286,11 +285,12 @@ unary(
 # serve too, takes a loop of NumPy's ten times the time of these quotients.
 def _atan2_part(xp, g, part, x1, x2):
     a, b = xp.abs(x1), xp.abs(x2)
-    size = xp.where(a > b, a, b)
-    size = xp.where((size == 0) | (size == math.inf), 1.0, size)
+    larger = xp.where(a > b, a, b)
+    size = xp.where((larger == 0) | (larger == math.inf), 1.0, larger)
     u, v = x1 / size, x2 / size
     squares = u * u + v * v
-    return g * (part / size / xp.where(squares == 0, 1.0, squares) / size)
+    found = g * (part / size / xp.where(squares == 0, 1.0, squares) / size)
+    return at_kinks(xp, found, g, part, larger, square=False)
 
 
 binary(
@@ -304,7 +304,7 @@ binary(
 
 def _hypot_part(xp, g, x, ans):
     origin = ans == 0
-    return g * (xp.where(origin, 0.0, x) / xp.where(origin, 1.0, ans))
+    return at_kinks(xp, g * (xp.where(origin, 0.0, x) / xp.where(origin, 1.0, ans)), g, x, ans)
 
 
 binary(
@@ -320,7 +320,7 @@ binary(
 
 unary(
     "abs",
-    lambda xp, g, x: g * xp.sign(x),
+    lambda xp, g, x: at_kinks(xp, g * xp.sign(x), g, x, x, straight=xp.isdtype(x.dtype, "real floating")),
     holomorphic=False,
     operator="abs",
     numpy=("absolute", "abs"),

@@ -308,6 +308,7 @@ class ExpressionNamespace:
     complex64 = numpy.dtype("complex64")
     complex128 = numpy.dtype("complex128")
     e, inf, nan, pi = math.e, math.inf, math.nan, math.pi
+    _at_kinks = None  # recorded rules have one
 
     def __init__(self, expression, fallback=None):
         self._expression = expression

@@ -4,7 +4,7 @@ May import: ops.kinds, ops._helpers, ops._scans. Rules use only the standard.
 """
 
 from arraygrad.ops import _scans
-from arraygrad.ops._helpers import at_axis, count, expand_reduced, normalize_axes, over_nonzero
+from arraygrad.ops._helpers import at_axis, at_kinks, count, expand_reduced, normalize_axes, over_nonzero
 from arraygrad.ops.kinds import linear, reduction
 
 WITH_DTYPE = "x, /, *, axis=None, dtype=None, keepdims=False"
@@ -95,7 +95,11 @@ def _var(xp, g, x, axis, correction, keepdims):
 
 
 def _std(xp, g, x, ans, axis, correction, keepdims):
-    return expand_reduced(xp, over_nonzero(xp, g, ans), x.shape, axis, keepdims) * _deviation(xp, x, axis, correction)
+    def spread(a):
+        return expand_reduced(xp, a, x.shape, axis, keepdims)
+
+    away = _deviation(xp, x, axis, correction)
+    return at_kinks(xp, spread(over_nonzero(xp, g, ans)) * away, g, away, ans, spread)
 
 
 reduction(

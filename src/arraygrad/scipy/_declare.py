@@ -1,7 +1,7 @@
 """How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
 
-May import: autograd, core.containers, core.inplace, core.tensor, engine, implicit.stores, scipy, scipy._guards,
-numpy, SciPy.
+May import: autograd, core.containers, core.inplace, core.tensor, engine, implicit.lifting, implicit.stores,
+namespaces.kinks, scipy, scipy._guards, numpy, SciPy.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
 
@@ -33,6 +33,7 @@ from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.implicit.lifting import depends
 from arraygrad.implicit.stores import watching
+from arraygrad.namespaces.kinks import hands_on_nothing, standing_for
 from arraygrad.scipy import OLDEST, serves
 from arraygrad.scipy._guards import NotDifferentiable, guarded, kind_of, mirror, raw, watched
 
@@ -145,7 +146,7 @@ def composed(name, values, of, source, *, order="any", refuse=None, same=True, i
             def call(tensors):
                 return formula(**_named(names, bound, at, tensors))
 
-            return gradients_of_composition(call, g, tensors, (name, ans) if same else None)
+            return gradients_of_composition(call, g, tensors, ans, name if same else None)
 
         signature = _signature(values, formula)
         rule = Rule(name, tuple(of.split()), source, order, values, refuse=refuse or {}, signature=signature)
@@ -604,14 +605,17 @@ def _leaf_of(value, place):
     return value if place is None or value is None else flatten(value)[0][place]
 
 
-def gradients_of_composition(call, g, tensors, like=None):
+def gradients_of_composition(call, g, tensors, ans=None, name=None):
     """Gradients of `call(tensors)`, recorded where the run itself is.
 
-    `like`: name and result of SciPy's function, where the composition has its values. Another value means that the
-    composition is not SciPy's function of these arguments (another axis, another shape): its gradient is refused.
+    `ans` is the result of the node that runs, if that is the composition's: Note [Kinks] in namespaces/kinks.py.
+    `name` is that of SciPy's function, where the composition has its values. Another value means that the composition
+    is not SciPy's function of these arguments (another axis, another shape): its gradient is refused.
     """
     graph = is_grad_enabled()
-    if like is not None and _all_nan(like[1]):  # too few elements, or none of them in the domain
+    if graph and hands_on_nothing():
+        return [None] * len(tensors)
+    if name is not None and _all_nan(ans):  # too few elements, or none of them in the domain
         return [t * math.nan for t in tensors]
     inputs = tensors if graph else [t.detach().requires_grad_() for t in tensors]
     with enable_grad():
@@ -621,17 +625,22 @@ def gradients_of_composition(call, g, tensors, like=None):
         outs = call(inputs)
         several = isinstance(outs, (tuple, list))
         outs, g = (outs, g) if several else ((outs,), (g,))
-        theirs = [None] * len(outs) if like is None else like[1] if several else (like[1],)
+        results = [None] * len(outs) if ans is None else ans if several else (ans,)
         pairs = [
-            (out, gi if ans is None else _agreed(like[0], out, ans, gi))
-            for out, gi, ans in zip(outs, g, theirs, strict=True)
+            (out, gi if name is None or result is None else _agreed(name, out, result, gi))
+            for out, gi, result in zip(outs, g, results, strict=True)
             if gi is not None and isinstance(out, Tensor) and out.requires_grad
         ]
         if not pairs:
             return [None] * len(tensors)
+        first = [
+            (result, out if out.shape == result.shape else out.reshape(result.shape))
+            for out, result in zip(outs, results, strict=True)
+            if isinstance(result, Tensor) and result.requires_grad and isinstance(out, Tensor) and out.requires_grad
+        ]
         # A result of SciPy that is narrower, or a number where ours is an array, has the gradient's shape.
         pairs = [(out, gi if gi.shape == out.shape else gi.reshape(out.shape)) for out, gi in pairs]
-    with enable_grad() if graph else _nothing():
+    with enable_grad() if graph else _nothing(), standing_for(first) if graph else _nothing():
         return list(
             gradients_of(
                 [out for out, _ in pairs], inputs, [gi for _, gi in pairs], create_graph=graph, allow_unused=True

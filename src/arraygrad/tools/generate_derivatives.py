@@ -63,6 +63,17 @@ nan that a choice hands through takes its gradient with it: `relu` and `clip` at
 that what made it nan is found at the leaves (JAX's `relu` has slope zero there). `numpy.angle` of real numbers is 0 or
 pi, by the sign bit, and has slope zero.
 
+**Second derivatives at kinks.** Where a norm n is zero, its gradient g x / n is zero by choice. Where g goes to zero
+with n, the function is smooth, and its second derivatives are right: of `norm(w) ** 2`, `exp(-cdist(x, y) ** 2)`, a
+Matern kernel. The rule asks the graph of g for dg/dn (L'Hopital), so that it does not matter how a square is spelled.
+Where g jumps, second derivatives are nan, never 0: of `norm(w)`, of `norm(w) * w[0]`, of the square of a norm of order
+3 or of a sum of norms, of `atan2` at the origin. They are nan too where one norm is computed twice, as in
+`norm(w) * norm(w)`: write `norm(w) ** 2`. This holds for `linalg.norm` and its kin, `hypot`, `std`, `nanstd`, the size
+of complex numbers, distances and angles of rotation. Functions that are straight on both sides of a kink have second
+derivative 0 there, as in PyTorch and JAX: the size of real numbers, norms of order 1 and inf, `relu`, `maximum`,
+`clip`. Their squares are smooth: that of `abs(x) ** 2` is 2. Third derivatives are right where they exist and nan
+elsewhere; of the fourth some are nan where they exist.
+
 **Poles.** At a pole or an endpoint of the domain the gradient is infinite (`sqrt` at 0) or nan, as the formula gives
 it; so is its own gradient, with the sign of the formula (`asin`, `acosh` and `atanh` at their ends). Outside of the
 domain the value is nan, the gradient what the formula gives. A step function has a gradient of zeros, at its jumps

@@ -20,7 +20,7 @@ from arraygrad.backends.numpy.elementwise cimport (
 )
 from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, laid_along, row_major
 from arraygrad.backends.numpy.loops cimport (
-    FPE_UNDER, SLOT_F64, SUM_START, ArrayView, LoopSet, Rows, at_first_use, axis_mask, binary_loop, copy_into, empty_c,
+    FPE_INVALID, FPE_UNDER, SLOT_F64, SUM_START, ArrayView, LoopSet, Rows, at_first_use, axis_mask, binary_loop, copy_into, empty_c,
     empty_dense, fast_enabled, loop_set, reduce_by, reduced_dims, report,
     reshaped, same_shape, split_axes, strided, unary_loop, view_of, wrapped,
 )
@@ -601,11 +601,15 @@ cdef int rule_prod(Node node, Frame f, object saved, object axis, bint turned) e
     cdef ArrayView x, g
     cdef Call c
     cdef object out
+    cdef int errors
     if (<list>node.args)[2] is not None or not begin_scan(&c, saved, axis, &x) or not x.c_order \
             or not give(&c, saved, &x) or not give(&c, f.grad, &g) or g.size != c.rows.outer * c.rows.behind:
         return 0
     out = empty_dense(saved)
-    report("multiply", run(&c, prod_gradient, out, one_step(&c, saved)))
+    errors = run(&c, prod_gradient, out, one_step(&c, saved))
+    if errors & FPE_INVALID:                # the table's rule tells overflow beside zeros from infinities
+        return 0
+    report("multiply", errors)
     return 1 + set_out(f, 0, out, True)
 
 

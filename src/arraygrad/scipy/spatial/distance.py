@@ -1,13 +1,14 @@
 """scipy.spatial.distance: distances between vectors, each by its definition.
 
-May import: arraygrad, scipy._declare, scipy._everyday, scipy._plainly, numpy, SciPy. A distance of equal
-vectors has the gradient zero where it has a kink (euclidean, minkowski, cityblock, jensenshannon).
+May import: arraygrad, namespaces.kinks, scipy._declare, scipy._everyday, scipy._plainly, numpy, SciPy. A distance of
+equal vectors has the gradient zero where it has a kink (euclidean, minkowski, cityblock, jensenshannon).
 """
 
 import numpy as np
 from scipy.spatial import distance as _distance
 
 import arraygrad as ag
+from arraygrad.namespaces.kinks import root_of_form
 from arraygrad.scipy._declare import Chapter, mirror, raw
 from arraygrad.scipy._everyday import everyday
 from arraygrad.scipy._guards import NotDifferentiable
@@ -17,12 +18,6 @@ __all__ = []
 
 _CHAPTER = Chapter("spatial.distance", _distance)
 DEFINITION = "definition"
-
-
-def _root(total, power=0.5):
-    """total ** power with the gradient zero where the total is zero."""
-    zero = np.asarray(raw(total)) == 0
-    return ag.where(zero, 0.0, ag.where(zero, 1.0, total) ** power)
 
 
 def _weighted(terms, w):
@@ -49,29 +44,52 @@ def _jensenshannon(x, y, base=None, axis=-1, keepdims=False):
     """SciPy hands the axis to each step, which counts it by the array that it gets."""
     x, y = (v / ag.sum(v, axis=axis, keepdims=True) for v in (x, y))
     middle = 0.5 * (x + y)
-    total = ag.sum(ag.special.rel_entr(x, middle) + ag.special.rel_entr(y, middle), axis=axis, keepdims=keepdims)
-    return _root(0.5 * total if base is None else 0.5 * total / np.log(base))
+    total = 0.5 * ag.sum(ag.special.rel_entr(x, middle) + ag.special.rel_entr(y, middle), axis=axis)
+    found = root_of_form(total if base is None else total / np.log(base), ag.moveaxis(x - y, axis, -1))
+    return ag.expand_dims(found, axis=axis) if keepdims else found
+
+
+def _euclidean(x, y, w=None):
+    away = x - y
+    return ag.linalg.vector_norm(away, axis=-1) if w is None else root_of_form(ag.sum(away**2 * w, axis=-1), away)
+
+
+def _minkowski_of(x, y, p=2, w=None):
+    """The norm of order p; weights are in the sum of powers."""
+    if np.isinf(p):
+        return _METRICS["chebyshev"](x, y)
+    if w is None:
+        return ag.linalg.vector_norm(x - y, axis=-1, ord=p)
+    if p == 2:
+        return _euclidean(x, y, w)
+    total = _weighted(ag.abs(x - y) ** p, w)
+    zero = np.asarray(raw(total)) == 0
+    return ag.where(zero, 0.0, ag.where(zero, 1.0, total) ** (1.0 / p))
+
+
+def _seuclidean_of(x, y, V):
+    away = x - y
+    return root_of_form(ag.sum(away**2 / V, axis=-1), away)
 
 
 def _mahalanobis(x, y, VI):
     away = x - y
-    return _root(ag.sum(ag.matmul(away[..., None, :], VI)[..., 0, :] * away, axis=-1))
+    return root_of_form(ag.sum(ag.matmul(away[..., None, :], VI)[..., 0, :] * away, axis=-1), away)
 
 
 _METRICS: dict = {
-    "euclidean": lambda x, y, w=None: _root(_weighted((x - y) ** 2, w)),
+    "euclidean": _euclidean,
     "sqeuclidean": lambda x, y, w=None: _weighted((x - y) ** 2, w),
     "cityblock": lambda x, y, w=None: _weighted(ag.abs(x - y), w),
     "chebyshev": lambda x, y, w=None: ag.max(
         ag.abs(x - y) if w is None else ag.abs(x - y) * (np.asarray(raw(w)) > 0), axis=-1),
-    "minkowski": lambda x, y, p=2, w=None: _METRICS["chebyshev"](x, y) if np.isinf(p) else _root(
-        _weighted(ag.abs(x - y) ** p, w), 1.0 / p),
+    "minkowski": _minkowski_of,
     "cosine": _cosine,
     "correlation": lambda x, y, w=None, centered=True: _cosine(_centred(x, w), _centred(y, w), w) if centered else (
         _cosine(x, y, w)),
     "canberra": lambda x, y, w=None: _weighted(_share(ag.abs(x - y), ag.abs(x) + ag.abs(y)), w),
     "braycurtis": lambda x, y, w=None: _weighted(ag.abs(x - y), w) / _weighted(ag.abs(x + y), w),
-    "seuclidean": lambda x, y, V: _root(ag.sum((x - y) ** 2 / V, axis=-1)),
+    "seuclidean": _seuclidean_of,
     "mahalanobis": _mahalanobis,
     "jensenshannon": _jensenshannon,
 }  # fmt: skip

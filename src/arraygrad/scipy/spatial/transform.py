@@ -31,9 +31,7 @@ def _floating(a):
 
 def _norm(v):
     """The length of the last axis, kept; its gradient is zero where it is."""
-    square = ag.sum(v * v, axis=-1, keepdims=True)
-    zero = np.asarray(raw(square)) == 0
-    return ag.where(zero, 0.0, ag.sqrt(ag.where(zero, 1.0, square)))
+    return ag.linalg.vector_norm(v, axis=-1, keepdims=True)
 
 
 def _half_sine(square):

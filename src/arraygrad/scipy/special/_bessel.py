@@ -74,13 +74,35 @@ declare("modstruve", "v, x", "DLMF 11.4.29", refuse=_ORDER,
 
 
 def _struve_slope(name, sign, ans, v, x):
-    zero = np.asarray(np.asarray(raw(x)) == 0)
-    if not zero.any():
+    """H_(v-1) - v / x H_v; near zero, where the two cancel in derivatives, by the power series, DLMF 11.2.1, 11.2.2."""
+    small = np.asarray(np.abs(raw(x)) < 1.0)
+    if not small.any():
         return own(name)(v - 1.0, x) - v / x * ans
-    away = own(name)(v - 1.0, x) - v / ag.where(zero, 1.0, x) * ans
-    near = ag.where(zero, x, 0.0)  # DLMF 11.4.26, 11.4.30
-    power = (0.5 * near) ** v * special.rgamma(np.asarray(raw(v)) + 1.5) / math.sqrt(PI)
-    return ag.where(zero, 0.5 * (own(name)(v - 1.0, near) + sign * own(name)(v + 1.0, near) + power), away)
+    away = ag.where(small, 1.0, x)
+    far = own(name)(v - 1.0, away) - v / away * ans
+    order = np.asarray(raw(v), dtype=float)
+    first = np.where(order == -1.0, 1, 0)  # its first term is a constant, without a slope
+    near = ag.where(small, x, 0.0)
+    series = _struve_series(sign, order, near * near, first, lambda n: 2.0 * n + order + 1.0)
+    return ag.where(small, near ** (order + 2.0 * first) * series, far)
+
+
+def _struve_series(sign, v, u, first=0, weight=lambda n: 1.0):
+    """H_v(x) / x^(v + 1 + 2 first) as a series in u = x^2 from a term on, with weights for the terms."""
+    total = 0.0
+    for k in range(11, -1, -1):
+        n = first + k
+        terms = 0.5 ** (2.0 * n + v + 1.0) * special.rgamma(n + 1.5) * special.rgamma(n + v + 1.5)
+        total = total * u + sign**n * weight(n) * terms
+    return total
+
+
+def struve_over(x):
+    """H_0(x) / x, by its power series near zero."""
+    small = np.asarray(np.abs(raw(x)) < 1.0)
+    near = ag.where(small, x, 0.0)
+    away = ag.where(small, 1.0, x)
+    return ag.where(small, _struve_series(-1.0, 0.0, near * near), own("struve")(0.0, away) / away)
 
 
 # Airy's functions: Ai, Ai', Bi, Bi'.
@@ -97,39 +119,54 @@ declare("airy", "z", "DLMF 9.2.1", z=_airy)
 # Spherical Bessel functions.
 
 
-def _spherical(name, sign, other):
-    """DLMF 10.51.2: f_n' = sign f_(n+1) + n / z f_n."""
+def _spherical(name, below, above):
+    """DLMF 10.51.1, 10.51.4: (2 n + 1) f_n' = below n f_(n-1) + above (n + 1) f_(n+1), which divides by no argument."""
 
     def rule(g, n, z, derivative=False):
         function = own(name)
         n = np.asarray(n)
-        if not derivative:
-            return g * _conj(function(n, z, derivative=True))
-        # The second derivative from the differential equation, DLMF 10.47.1 and 10.47.2.
-        turn = n * (n + 1.0) / (z * z)
-        return g * _conj((turn + other) * function(n, z) - 2.0 / z * function(n, z, derivative=True))
+        lower = below * n * function(np.where(n == 0, n, n - 1), z, derivative=derivative)
+        upper = above * (n + 1.0) * function(n + 1, z, derivative=derivative)
+        return g * _conj((lower + upper) / (2.0 * n + 1.0))
 
     NAMES[name] = formulas(
-        f"special.{name}", getattr(special, name), "DLMF 10.47.1, 10.47.2, 10.51.2", "n, z, derivative=False",
+        f"special.{name}", getattr(special, name), "DLMF 10.51.1, 10.51.4", "n, z, derivative=False",
         refuse=_ORDER, z=rule,
     )  # fmt: skip
 
 
-_spherical("spherical_jn", -1.0, -1.0)
-_spherical("spherical_yn", -1.0, -1.0)
+_spherical("spherical_jn", 1.0, -1.0)
+_spherical("spherical_yn", 1.0, -1.0)
 _spherical("spherical_in", 1.0, 1.0)
-_spherical("spherical_kn", -1.0, 1.0)
+_spherical("spherical_kn", -1.0, -1.0)
 
 # Kelvin functions, whose second derivatives follow from x^2 w'' + x w' - (i x^2 + 0) w = 0 (DLMF 10.61.3).
 
 
-def _kelvin(name, other, sign):
-    """`name`' is `name`p; `name`p' = sign * other - name' / x."""
+def over_argument(slope, x):
+    """slope / x for slope = ber'(x) + i bei'(x); near zero by the power series of I0(x sqrt(i)), DLMF 10.65.1."""
+    small = np.asarray(np.abs(raw(x)) < 1.0)
+    u, total = ag.where(small, x, 0.0) ** 2, 0.0
+    for k in range(9, 0, -1):
+        total = total * u + 2.0 * k * 0.25**k / math.factorial(k) ** 2 * 1j**k
+    return ag.where(small, total + 0.0 * u, slope / ag.where(small, 1.0, x))
+
+
+def _kelvin(name, other, sign, part=None):
+    """`name`' is `name`p; `name`p' = sign * other - name' / x. `part` takes `name` of ber + i bei."""
     declare(name, "x", "DLMF 10.61.3", x=lambda g, x: g * own(f"{name}p")(x))
-    declare(f"{name}p", "x", "DLMF 10.61.3", x=lambda g, ans, x: g * (sign * own(other)(x) - ans / x))
+
+    def divided(slope, x):
+        if part is None:
+            return slope / x
+        near = part(over_argument(0.0 * slope, x))
+        small = np.asarray(np.abs(raw(x)) < 1.0)
+        return ag.where(small, near, slope / ag.where(small, 1.0, x))
+
+    declare(f"{name}p", "x", "DLMF 10.61.3, 10.65.1", x=lambda g, ans, x: g * (sign * own(other)(x) - divided(ans, x)))
 
 
-_kelvin("ber", "bei", -1.0)
-_kelvin("bei", "ber", 1.0)
+_kelvin("ber", "bei", -1.0, ag.real)
+_kelvin("bei", "ber", 1.0, ag.imag)
 _kelvin("ker", "kei", -1.0)
 _kelvin("kei", "ker", 1.0)

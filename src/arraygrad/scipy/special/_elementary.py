@@ -1,10 +1,12 @@
 """Elementary functions, elliptic integrals, hypergeometric functions and their kin: one formula per argument.
 
 May import: arraygrad, ops, scipy._axes, scipy._declare, scipy._everyday, scipy._plainly, scipy._powers, scipy._zeta,
-scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital Library of Mathematical Functions, by equation.
+scipy.special._chapter, scipy.special._hypergeometric, numpy, SciPy. "DLMF" is the NIST Digital Library of Mathematical
+Functions, by equation.
 """
 
 import functools
+import inspect
 import math
 
 import numpy as np
@@ -13,12 +15,13 @@ from scipy import special
 import arraygrad as ag
 from arraygrad.ops import OPS
 from arraygrad.scipy._axes import places
-from arraygrad.scipy._declare import REGISTRY, formulas, kind_of, raw
+from arraygrad.scipy._declare import REGISTRY, formulas, kind_of, once, raw
 from arraygrad.scipy._everyday import Agreeing, everyday
 from arraygrad.scipy._plainly import plainly
 from arraygrad.scipy._powers import abs_power
 from arraygrad.scipy._zeta import hurwitz, zeta_slope
 from arraygrad.scipy.special._chapter import NAMES, composition_of, declare
+from arraygrad.scipy.special._hypergeometric import of_0f1, of_1f1, of_2f1, of_u
 
 __all__ = []
 
@@ -58,8 +61,8 @@ declare("exprel", "x", "definition: (exp(x) - 1) / x", x=lambda g, x: g * _expre
 declare("log1pmx", "x", "definition: log(1 + x) - x", x=lambda g, x: -g * x / (1.0 + x))
 declare("softplus", "x", "definition: log(1 + exp(x))", x=lambda g, x: g * ag.special.expit(x))
 declare("huber", "delta, r", "Huber (1964)",
-        delta=lambda g, delta, r: g * _huber(delta, r, lambda d, a: 0.0 * a, lambda d, a: a - d),
-        r=lambda g, delta, r: g * ag.sign(r) * _huber(delta, r, lambda d, a: a, lambda d, a: d + 0.0 * a))  # fmt: skip
+        delta=lambda g, delta, r: g * _huber(delta, r, lambda d, r: 0.0 * r, lambda d, r: ag.abs(r) - d),
+        r=lambda g, delta, r: g * _huber(delta, r, lambda d, r: r, lambda d, r: d * ag.sign(r)))  # fmt: skip
 declare("pseudo_huber", "delta, r", "Charbonnier et al. (1997)",
         delta=lambda g, delta, r: g * _pseudo_huber_delta(delta, r),
         r=lambda g, delta, r: g * _pseudo_huber_r(delta, r))  # fmt: skip
@@ -100,9 +103,9 @@ def _exprel_slope(x):
 
 
 def _huber(delta, r, inside, outside):
-    size = ag.abs(r)
-    return where(np.asarray(raw(delta) < 0), np.nan,
-                 where(np.asarray(raw(size) <= raw(delta)), inside(delta, size), outside(delta, size)))  # fmt: skip
+    near = np.asarray(np.abs(raw(r)) <= raw(delta))
+    found = where(near, inside(delta, r), outside(delta, r))
+    return where(np.asarray(raw(delta) < 0), np.nan, found)
 
 
 def _pseudo_huber_sides(delta, r):
@@ -365,9 +368,15 @@ def _both(g, first, second):
 
 
 def _sinhc(x):
-    zero = np.asarray(raw(x) == 0)
-    x = _safe(~zero, x, 1.0)
-    return where(zero, 1.0, ag.sinh(x) / x)
+    """sinh(x) / x, by its power series near zero."""
+
+    def series(x):
+        u, total = x * x, 0.0
+        for k in range(11, -1, -1):
+            total = total * u + 1.0 / math.factorial(2 * k + 1)
+        return total
+
+    return near_or(np.abs(raw(x)) < 1.0, series, lambda x: ag.sinh(x) / x, x, 1.0)
 
 
 # -- elliptic integrals -----------------------------------------------------------------------------------------------
@@ -576,14 +585,36 @@ def _elliprj_x(ans, x, y, z, p):
 
 # -- hypergeometric functions -----------------------------------------------------------------------------------------
 
-_ORDERS = dict.fromkeys("abcv", "arraygrad has no derivative in a parameter of a hypergeometric function")
-declare("hyp0f1", "v, z", "DLMF 16.3.1", refuse=_ORDERS, z=lambda g, v, z: g * _conj(own("hyp0f1")(v + 1.0, z) / v))
-declare("hyp1f1", "a, b, x", "DLMF 13.3.15", refuse=_ORDERS,
-        x=lambda g, a, b, x: g * _conj(a / b * own("hyp1f1")(a + 1.0, b + 1.0, x)))  # fmt: skip
-declare("hyperu", "a, b, x", "DLMF 13.3.22", refuse=_ORDERS,
-        x=lambda g, a, b, x: -g * a * own("hyperu")(a + 1.0, b + 1.0, x))  # fmt: skip
-declare("hyp2f1", "a, b, c, z", "DLMF 15.5.1", refuse=_ORDERS,
-        z=lambda g, a, b, c, z: g * _conj(a * b / c * own("hyp2f1")(a + 1.0, b + 1.0, c + 1.0, z)))  # fmt: skip
+
+def _by_parameters(name, function, *names):
+    """A formula for each parameter but the last argument: numbers, by `function(place, ans, *arguments)`."""
+    shown = inspect.Signature(
+        [inspect.Parameter(key, inspect.Parameter.POSITIONAL_OR_KEYWORD) for key in ("g", "ans", *names)]
+    )
+
+    def by(place):
+        def slope(g, ans, **given):
+            arguments = [given[key] for key in names]
+            found = function(place, np.asarray(raw(ans)), *[np.asarray(raw(a)) for a in arguments])
+            return g * _conj(once(f"special.{name}", found, *arguments))
+
+        slope.__signature__ = shown
+        return slope
+
+    return {key: by(place) for place, key in enumerate(names[:-1])}
+
+
+declare("hyp0f1", "v, z", "DLMF 16.3.1, 16.2.1", z=lambda g, v, z: g * _conj(own("hyp0f1")(v + 1.0, z) / v),
+        **_by_parameters("hyp0f1", of_0f1, "v", "z"))  # fmt: skip
+declare("hyp1f1", "a, b, x", "DLMF 13.3.15, 16.2.1",
+        x=lambda g, a, b, x: g * _conj(a / b * own("hyp1f1")(a + 1.0, b + 1.0, x)),
+        **_by_parameters("hyp1f1", of_1f1, "a", "b", "x"))  # fmt: skip
+declare("hyperu", "a, b, x", "DLMF 13.3.22, 13.4.4",
+        x=lambda g, a, b, x: -g * a * own("hyperu")(a + 1.0, b + 1.0, x),
+        **_by_parameters("hyperu", of_u, "a", "b", "x"))  # fmt: skip
+declare("hyp2f1", "a, b, c, z", "DLMF 15.5.1, 16.2.1",
+        z=lambda g, a, b, c, z: g * _conj(a * b / c * own("hyp2f1")(a + 1.0, b + 1.0, c + 1.0, z)),
+        **_by_parameters("hyp2f1", of_2f1, "a", "b", "c", "z"))  # fmt: skip
 
 # -- zeta functions ---------------------------------------------------------------------------------------------------
 

@@ -61,16 +61,18 @@ if hasattr(special, "sph_harm_y"):
         return ag.exp(-1j * phi)
 
     def _harmonic_theta(n, m, theta, phi):
-        """m cot(theta) Y_n^m + sqrt((n - m) (n + m + 1)) e^(-i phi) Y_n^(m+1) (DLMF 14.10 for theta in [0, pi]).
+        """Half of sqrt((n - m) (n + m + 1)) e^(-i phi) Y_n^(m+1) - sqrt((n + m) (n - m + 1)) e^(i phi) Y_n^(m-1).
 
+        DLMF 14.10 for theta in [0, pi]; nothing is divided by the sine, which is zero at the poles.
         SciPy's values depend on cos(theta) alone: beyond, they are those of the angle in [0, pi] that has it.
         """
         side = np.where(np.sin(np.asarray(raw(theta))) < 0, -1.0, 1.0)
         n, m = np.asarray(n), np.asarray(m)
-        factor = np.sqrt(np.maximum((n - m) * (n + m + 1.0), 0.0))
-        value = own("sph_harm_y")(n, m, theta, phi)
+        up = np.sqrt(np.maximum((n - m) * (n + m + 1.0), 0.0))
+        down = np.sqrt(np.maximum((n + m) * (n - m + 1.0), 0.0))
         above = own("sph_harm_y")(n, np.where(m < n, m + 1, m), theta, phi)
-        return m * ag.cos(theta) / ag.sin(theta) * value + side * factor * _turn(phi) * above
+        below = own("sph_harm_y")(n, np.where(m > -n, m - 1, m), theta, phi)
+        return 0.5 * side * (up * _turn(phi) * above - down * _turn(-phi) * below)
 
     NAMES["sph_harm_y"] = formulas(
         "special.sph_harm_y", special.sph_harm_y, "DLMF 14.30.1, 14.10.4", "n, m, theta, phi, *, diff_n=0",
@@ -102,14 +104,16 @@ def _assoc_laguerre(x, n, k=0.0):
 
 
 def _lpmv(g, ans, m, v, x):
-    """(1 - x^2) P' = -sqrt(1 - x^2) P^(m+1) - m x P^m; at the ends P_v' = v (v + 1) / 2 for m = 0."""
+    """(1 - x^2) P' = -sqrt(1 - x^2) P^(m+1) - m x P^m; at the ends by DLMF 18.9.15 for m = 0."""
     m, v = np.asarray(raw(m), dtype=float), np.asarray(raw(v), dtype=float)
     end = np.asarray(np.abs(np.asarray(raw(x))) == 1.0)
     inner = ag.where(end, 0.5, x)
     rest = 1.0 - inner * inner
     slope = -own("lpmv")(m + 1.0, v, inner) / ag.sqrt(rest) - m * inner / rest * ag.where(end, 1.0, ans)
-    at_end = np.where((m == 0) & (np.asarray(raw(x)) == 1.0), 0.5 * v * (v + 1.0), np.nan)
-    return g * ag.where(end, at_end, slope)
+    known = np.asarray(end & (m == 0) & ((np.asarray(raw(x)) == 1.0) | (v == np.floor(v))))
+    if known.any():  # of the polynomials, and on the right of all degrees
+        slope = ag.where(known, _lowered(own("eval_gegenbauer"), v, 1.5, ag.where(known, x, 0.0)), slope)
+    return g * ag.where(np.asarray(end & ~known), np.nan, slope)
 
 
 declare("lpmv", "m, v, x", "DLMF 14.10.1, 14.10.4", refuse={**_WHY, "v": "it has no rule"}, x=_lpmv)

@@ -1,7 +1,7 @@
 """Functions that come with their own derivative, solutions of a differential equation; integrals of Bessel functions.
 
-May import: arraygrad, scipy._declare, scipy._guards, scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital
-Library of Mathematical Functions, by equation.
+May import: arraygrad, scipy._declare, scipy._guards, scipy.special._bessel, scipy.special._chapter, numpy,
+SciPy. "DLMF" is the NIST Digital Library of Mathematical Functions, by equation.
 
 SciPy returns the function and its derivative. The derivative of the one is the other; that of the other follows from
 the differential equation, so that gradients have derivatives of every order.
@@ -15,6 +15,7 @@ from scipy import special
 import arraygrad as ag
 from arraygrad.scipy._declare import formulas, once, raw, refused
 from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy.special._bessel import over_argument, struve_over
 from arraygrad.scipy.special._chapter import NAMES, declare
 
 __all__ = []
@@ -173,7 +174,8 @@ _spheroidal_value("obl_cv", "obl_ang1", -1.0)
 # -- Kelvin and scaled Airy functions ---------------------------------------------------------------------------------
 
 declare("kelvin", "x", "DLMF 10.61.3", x=lambda g, ans, x: summed(
-    g, lambda: ans[2], lambda: ans[3], lambda: 1j * ans[0] - ans[2] / x, lambda: 1j * ans[1] - ans[3] / x))  # fmt: skip
+    g, lambda: ans[2], lambda: ans[3], lambda: 1j * ans[0] - over_argument(ans[2], x),
+    lambda: 1j * ans[1] - ans[3] / x))  # fmt: skip
 
 
 def _airye(g, ans, z):
@@ -223,7 +225,7 @@ declare("itairy", "x", "DLMF 9.10(i)", x=lambda g, x: summed(
     g, lambda: own("airy")(x)[0], lambda: own("airy")(x)[2], lambda: own("airy")(-x)[0],
     lambda: own("airy")(-x)[2]))  # fmt: skip
 declare("itstruve0", "x", "DLMF 11.7(i)", x=lambda g, x: g * own("struve")(0.0, x))
-declare("it2struve0", "x", "DLMF 11.7(i)", x=lambda g, x: -g * own("struve")(0.0, x) / x)
+declare("it2struve0", "x", "DLMF 11.7(i)", x=lambda g, x: -g * struve_over(x))
 declare("itmodstruve0", "x", "DLMF 11.7(ii)", x=lambda g, x: g * own("modstruve")(0.0, x))
 
 
@@ -251,9 +253,12 @@ def _besselpoly(g, ans, a, lmb, nu):
     nu, lmb = np.asarray(raw(nu), dtype=float), np.asarray(raw(lmb), dtype=float)
     above = own("besselpoly")(a, lmb + 1.0, nu + 1.0)
     below = own("besselpoly")(a, lmb + 1.0, np.where(nu >= 1.0, nu - 1.0, 1.0))
-    parts = (ag.special.jv(nu, 2.0 * a) - (lmb + 1.0) * ans) / ag.where(np.asarray(raw(a) == 0), np.nan, a)
-    zero = np.asarray(nu == 0)
-    return g * ag.where(zero, -2.0 * above, ag.where(np.asarray(nu >= 1.0), below - above, ag.where(zero, 0.0, parts)))
+    slope = ag.where(np.asarray(nu == 0), -2.0 * above, below - above)
+    low = np.asarray((nu != 0) & (nu < 1.0))
+    if low.any():
+        divisor = ag.where(low, ag.where(np.asarray(raw(a) == 0), np.nan, a), 1.0)
+        slope = ag.where(low, (ag.special.jv(nu, 2.0 * a) - (lmb + 1.0) * ans) / divisor, slope)
+    return g * slope
 
 
 declare("besselpoly", "a, lmb, nu", "DLMF 10.6.1, under the integral", a=_besselpoly,
@@ -268,8 +273,11 @@ declare("log_wright_bessel", "a, b, x", "DLMF 10.46.1", refuse=_SHAPES,
 # -- sequences of orders with their derivatives, of one number --------------------------------------------------------
 
 
-def _sequence(name, signature, source, argument, second, check=None):
-    """`second(y, slope, orders, ...)` for all orders at once; `check` refuses arguments."""
+def _sequence(name, signature, source, argument, second, check=None, first=None):
+    """`second(y, slope, orders, ...)` for all orders at once; `check` refuses arguments.
+
+    `first(...)` is the slope where SciPy's own is not right everywhere.
+    """
     if not hasattr(special, name):
         return
     places = [key.strip() for key in signature.split(",")]
@@ -279,7 +287,7 @@ def _sequence(name, signature, source, argument, second, check=None):
         named = [given[key] for key in places]
         if check is not None:
             check(*named)
-        total = summed(g, lambda: slope, lambda: second(y, slope, *named))
+        total = summed(g, lambda: slope if first is None else first(*named), lambda: second(y, slope, *named))
         return ag.sum(total)
 
     rule.__signature__ = _signature(["g", "ans", *places])
@@ -301,8 +309,16 @@ def _legendre_second(y, slope, n, z, m=0.0):
 _sequence("lqn", "n, z", "DLMF 14.2.1", "z", lambda y, slope, n, z: _legendre_second(y, slope, _orders(y), z))
 _sequence("lqmn", "m, n, z", "DLMF 14.2.2", "z", lambda y, slope, m, n, z: _legendre_second(
     y, slope, _orders(y), z, np.arange(np.shape(raw(y))[0], dtype=float)[:, None]))  # fmt: skip
-_sequence("riccati_jn", "n, x", "DLMF 10.47.1", "x",
-          lambda y, slope, n, x: (_orders(y) * (_orders(y) + 1.0) / (x * x) - 1.0) * y)  # fmt: skip
+
+
+def _riccati_second(y, slope, n, x):
+    """(n (n + 1) / x^2 - 1) y for y = x j_n(x), of which j_n(x) / x = (j_(n-1) + j_(n+1)) / (2 n + 1), DLMF 10.51.1."""
+    order = np.arange(np.shape(raw(y))[-1])
+    beside = own("spherical_jn")(np.maximum(order - 1, 0), x) + own("spherical_jn")(order + 1, x)
+    return order * (order + 1.0) / (2.0 * order + 1.0) * beside - y
+
+
+_sequence("riccati_jn", "n, x", "DLMF 10.47.1, 10.51.1", "x", _riccati_second)
 _sequence("riccati_yn", "n, x", "DLMF 10.47.1", "x",
           lambda y, slope, n, x: (_orders(y) * (_orders(y) + 1.0) / (x * x) - 1.0) * y)  # fmt: skip
 if hasattr(special, "pbdn_seq"):
@@ -332,5 +348,30 @@ def _lambda_orders(y, v):
     return v - math.floor(v) + _orders(y)
 
 
-_sequence("lmbda", "v, x", "DLMF 10.2.1", "x",
-          lambda y, slope, v, x: -y - (2.0 * _lambda_orders(y, v) + 1.0) / x * slope)  # fmt: skip
+def _lambda(v, x, above):
+    """The functions of orders from the first after the integer part of v, raised by `above`; SciPy's are 0 at zero."""
+    number = float(np.asarray(raw(v)))
+    order = number - math.floor(number) + above + np.arange(math.floor(number) + 1.0)
+    if abs(float(np.asarray(raw(x)))) < 1.0:
+        return own("hyp0f1")(order + 1.0, -0.25 * x * x), order  # DLMF 10.16.9
+    return own("lmbda")(number + above, x)[0][above:], order
+
+
+def _lambda_slope(v, x, above=0):
+    """-x / (2 (v + 1)) of the order above, DLMF 10.6.6; SciPy's own is wrong at zero for order 1."""
+    found, order = _lambda(v, x, above + 1)
+    return -0.5 * x / order * found
+
+
+def _lambda_second(y, slope, v, x):
+    number = float(np.asarray(raw(v)))
+    if number != math.floor(number) and np.any(np.asarray(raw(x)) < 0):
+        raise NotDifferentiable(
+            "arraygrad.scipy.special.lmbda: for x < 0 and orders that are no integers SciPy's derivatives have the "
+            "wrong sign; the functions are even: call it with -x"
+        )
+    found, order = _lambda(v, x, 1)
+    return -0.5 / order * (found + x * _lambda_slope(v, x, 1))
+
+
+_sequence("lmbda", "v, x", "DLMF 10.6.6", "x", _lambda_second, first=_lambda_slope)
