@@ -78,7 +78,7 @@ _PAD_OPTIONS = {
 }
 
 
-@implements("pad")
+@implements("pad", values=True)
 def _pad(array, pad_width, mode="constant", **kwargs):
     array = tensor_of(array)
     if callable(mode):
@@ -152,12 +152,12 @@ def _statistic(mode, rows):
     return rows.max(axis=0, keepdims=True) if mode == "maximum" else rows.min(axis=0, keepdims=True)
 
 
-@implements("sinc")
+@implements("sinc", values=True)
 def _sinc(x):
     return F["sinc"](tensor_of(x))
 
 
-@implements("i0")
+@implements("i0", values=True)
 def _i0(x):
     return F["i0"](tensor_of(x))
 

@@ -9,6 +9,7 @@ import operator
 
 import numpy
 
+from arraygrad.core.given import raw_array
 from arraygrad.core.protocol_shapes import product_of_all
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (
@@ -30,11 +31,11 @@ __all__: list[str] = []
 # -- products ----------------------------------------------------------------------------------------------------------
 
 
-@implements("dot")
+@implements("dot", values=True)
 def _dot(a, b, out=None):
     refuse("dot", out=(out, OUT))
     a, b = tensors(a, b)
-    return a.dot(b)
+    return a.dot(b) if a.ndim <= 2 and b.ndim <= 2 else F["tensordot"](a, b, axes=((a.ndim - 1,), (max(b.ndim - 2, 0),)))
 
 
 @implements("vdot")
@@ -74,7 +75,7 @@ def _tensordot(a, b, axes=2):
     return F["tensordot"](a, b, axes=axes)
 
 
-@implements("kron")
+@implements("kron", values=True)
 def _kron(a, b):
     a, b = tensors(a, b)
     ndim = max(a.ndim, b.ndim)
@@ -85,7 +86,7 @@ def _kron(a, b):
     return (left * right).reshape([m * n for m, n in zip(rows, columns, strict=True)])
 
 
-@implements("cross")
+@implements("cross", values=True)
 def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     a, b = tensors(a, b)
     if axis is not None:
@@ -94,7 +95,7 @@ def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     return F["moveaxis"](result, -1, axisc)
 
 
-@implements("linalg.cross")
+@implements("linalg.cross", values=True)
 def _linalg_cross(x1, x2, /, *, axis=-1):
     x1, x2 = tensors(x1, x2)
     return F["cross"](x1, x2, axis=axis)
@@ -112,7 +113,7 @@ def _matmul(x1, x2, /):
     return x1 @ x2
 
 
-@implements("linalg.multi_dot")
+@implements("linalg.multi_dot", values=True)
 def _multi_dot(arrays, *, out=None):
     refuse("linalg.multi_dot", out=(out, OUT))
     product = product_of_all(arrays)
@@ -203,7 +204,7 @@ def _hermitian_svd(a, compute_uv):
     return OPS["svd"].result_type(u, sizes, F["matrix_transpose"](u * signs[..., None, :]).conj())
 
 
-@implements("linalg.svd")
+@implements("linalg.svd", values=True)
 def _svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     a = tensor_of(a)
     if hermitian:
@@ -236,21 +237,31 @@ def _eigvalsh(a, UPLO="L"):
     return _of_triangle("eigvalsh", UPLO)(tensor_of(a))
 
 
-@implements("linalg.eig")
+@implements("linalg.eig", values=True)
 def _eig(a):
-    return F["eig"](tensor_of(a))
+    a = tensor_of(a)
+    values, vectors = F["eig"](a)
+    real = _are_real(a, values)
+    return OPS["eig"].result_type(*[F["real"](t) if real else t for t in (values, vectors)])
 
 
-@implements("linalg.eigvals")
+@implements("linalg.eigvals", values=True)
 def _eigvals(a):
-    return F["eigvals"](tensor_of(a))
+    a = tensor_of(a)
+    values = F["eigvals"](a)
+    return F["real"](values) if _are_real(a, values) else values
+
+
+def _are_real(a, values):
+    """Whether NumPy gives eigenvalues as real numbers: where all of a real matrix are (of a whole stack)."""
+    return not numpy.iscomplexobj(raw_array(a)) and not host(values).imag.any()
 
 
 _NoValue = numpy._NoValue
 _RCOND = 1e-15  # numpy.linalg.pinv's own default
 
 
-@implements("linalg.pinv")
+@implements("linalg.pinv", values=True)
 def _pinv(a, rcond=None, hermitian=False, *, rtol=_NoValue):
     if rcond is not None and rtol is not _NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
@@ -294,7 +305,7 @@ def _norm(x, ord=None, axis=None, keepdims=False):
     return F["norm"](tensor_of(x), ord=ord, axis=axis, keepdims=keepdims)
 
 
-@implements("linalg.cond")
+@implements("linalg.cond", values=True)
 def _cond(x, p=None):
     x = tensor_of(x)
     if p is None or p in (2, -2):
@@ -320,7 +331,7 @@ def _least_squares(a, b, rcond):
     return solution, residuals, rank, singular
 
 
-@implements("linalg.lstsq")
+@implements("linalg.lstsq", values=True)
 def _lstsq(a, b, rcond=None):
     a, b = tensors(a, b)
     dtype = F["result_type"](a, b)
@@ -336,7 +347,7 @@ def _lstsq(a, b, rcond=None):
     return _least_squares(a, b, max(rcond, 0.0))
 
 
-@implements("linalg.tensorinv")
+@implements("linalg.tensorinv", values=True)
 def _tensorinv(a, ind=2):
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
@@ -345,7 +356,7 @@ def _tensorinv(a, ind=2):
     return inverse.reshape(a.shape[ind:] + a.shape[:ind])
 
 
-@implements("linalg.tensorsolve")
+@implements("linalg.tensorsolve", values=True)
 def _tensorsolve(a, b, axes=None):
     a, b = tensors(a, b)
     if axes is not None:

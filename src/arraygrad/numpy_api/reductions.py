@@ -13,6 +13,7 @@ from arraygrad.core.tensor import backend_of
 from arraygrad.numpy_api.functions import (
     OUT,
     F,
+    as_plain,
     axes_of,
     beside,
     host,
@@ -107,7 +108,8 @@ def _mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoVal
         integral = dtype is None and backend_of(a).xp.isdtype(a.dtype, ("integral", "bool"))
         return (a.astype(numpy.float64) if integral else a).mean(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
     total = _masked("mean", a, where, 0).sum(axis=axis, dtype=dtype, keepdims=_keep(keepdims))
-    return total / _counted(a, where, axis, _keep(keepdims)).astype(total.dtype)
+    mean = total / _counted(a, where, axis, _keep(keepdims)).astype(total.dtype)
+    return as_plain(numpy.mean, mean, a, axis, dtype, None, keepdims, where=where)
 
 
 @implements("max", "amax")
@@ -152,9 +154,9 @@ def _var(a, axis, dtype, ddof, keepdims, where, mean):
     if mean is _NoValue:
         mean = total / (n if isinstance(n, int) else _counted(a, where, axis, True))
     away = a - mean
-    squares = F["real"](away * away.conj()) if _is_complex(a) else away * away
+    squares = F["real"](away * away.conj()) if _is_complex(away) else away * away
     squares = _masked("var", squares, where, 0).sum(axis=axis, keepdims=keepdims)
-    left = n - ddof
+    left = (n if isinstance(n, int) else F["real"](n * 1.0)) - ddof
     return squares / (left if isinstance(left, int | float) else F["maximum"](left, 0.0))
 
 
@@ -184,10 +186,13 @@ def _spread(name):
             given = {} if mean is _NoValue else {"mean": host(mean)}
             given = {"ddof": ddof, "keepdims": _keep(keepdims), "where": _chosen(where), **given}
             return beside(getattr(numpy, name)(host(a), axis, dtype, **given), tensor_of(a))
-        if (where is True or where is _NoValue) and mean is _NoValue:
+        is_complex = dtype is not None and numpy.dtype(dtype).kind == "c"
+        if (where is True or where is _NoValue) and mean is _NoValue and not is_complex:
             return getattr(tensor_of(a), name)(axis=axis, dtype=dtype, ddof=ddof, keepdims=_keep(keepdims))
-        squares = _var(a, axis, dtype, ddof, _keep(keepdims), where, mean)
-        return squares if name == "var" else _root(squares)
+        found = _var(a, axis, dtype, ddof, _keep(keepdims), where, mean)
+        found = found if name == "var" else _root(found)
+        given = {key: value for key, value in (("where", where), ("mean", mean)) if value is not _NoValue}
+        return as_plain(getattr(numpy, name), found, a, axis, dtype, None, ddof, keepdims, **given)
 
     return spread
 
@@ -202,7 +207,7 @@ implements("var")(_spread("var"))
 implements("std")(_spread("std"))
 
 
-@implements("average")
+@implements("average", values=True)
 def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
     a = tensor_of(a) if weights is None else tensors(a, weights)[0]
     axis = None if axis is None else axes_of(axis, a.ndim)
@@ -283,7 +288,7 @@ def _one(axis):
     return None if axis is None else operator.index(axis)
 
 
-@implements("median")
+@implements("median", values=True)
 def _median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     refuse("median", out=(out, OUT))
     a = tensor_of(a)

@@ -168,15 +168,15 @@ def _quantiles(name, percent):
                 f"numpy.{name}: NumPy mixes the axes of q with those of the array where q has several axes and axis= "
                 "names several: reduce them one by one, or give q.ravel()"
             )
-        return in_layout(with_bits(found, values), values)
+        return in_layout(found, values)
 
     return quantile
 
 
 for _name in ("quantile", "nanquantile"):
-    implements(_name)(_quantiles(_name, False))
+    implements(_name, values=True)(_quantiles(_name, False))
 for _name in ("percentile", "nanpercentile"):
-    implements(_name)(_quantiles(_name, True))
+    implements(_name, values=True)(_quantiles(_name, True))
 
 
 @implements("nanmedian")
@@ -204,7 +204,7 @@ def _partition(a, kth, axis=-1, kind="introselect", order=None):
     return in_layout(F["take_along_axis"](a, beside(order, a), axis=axis), raw_array(a))
 
 
-@implements("sort_complex")
+@implements("sort_complex", values=True)
 def _sort_complex(a):
     a = tensor_of(a)
     order = numpy.lexsort((host(a).imag, host(a).real), axis=-1)
@@ -234,7 +234,7 @@ def _bincount(x, /, weights=None, minlength=0):
     return with_bits(_sums(weights, numbers.astype(numpy.int64), len(counts)), counts)
 
 
-@implements("histogram_bin_edges")
+@implements("histogram_bin_edges", values=True)
 def _histogram_bin_edges(a, bins=10, range=None, weights=None):
     values = host(a)
     edges = numpy.histogram_bin_edges(values, bins, range, None if weights is None else host(weights))
@@ -251,7 +251,7 @@ def _histogram_bin_edges(a, bins=10, range=None, weights=None):
     return beside(edges, like)
 
 
-@implements("histogram")
+@implements("histogram", values=True)
 def _histogram(a, bins=10, range=None, density=None, weights=None):
     like = next(x for x in (a, bins, weights, range) if isinstance(x, Tensor))
     if isinstance(a, Tensor):
@@ -274,11 +274,11 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
     return counts, edges
 
 
-@implements("histogramdd")
+@implements("histogramdd", values=True)
 def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
     if isinstance(bins, list | tuple):
         bins = [_no_gradient("histogramdd", "bins", edges) for edges in bins]
-    points = host(sample) if isinstance(sample, Tensor) else numpy.stack([host(s) for s in sample], axis=-1)
+    points = host(sample) if hasattr(sample, "shape") else numpy.stack([host(s) for s in sample], axis=-1)
     if points.ndim == 1:
         points = points[:, None]
     like = next(
@@ -305,7 +305,7 @@ def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
     return counts, [beside(edge, like) for edge in edges]
 
 
-@implements("histogram2d")
+@implements("histogram2d", values=True)
 def _histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     if not isinstance(bins, int) and len(bins) not in (1, 2):
         bins = [_no_gradient("histogram2d", "bins", tensor_of(bins))] * 2

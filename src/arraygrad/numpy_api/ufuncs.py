@@ -126,7 +126,8 @@ UFUNCS = {
 
 def _at_least_double(x):
     xp = backend_of(x).xp
-    return x.astype(xp.complex128 if xp.isdtype(x.dtype, "complex floating") else xp.float64)
+    floating = xp.isdtype(x.dtype, ("real floating", "complex floating"))
+    return x.astype(F["result_type"](x, xp.float64) if floating else xp.float64)
 
 
 # -- where= and dtype= -------------------------------------------------------------------------------------------------
