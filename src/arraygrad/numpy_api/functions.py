@@ -142,9 +142,7 @@ def _is_new(values, given):
     """Whether results share no memory with the Tensors that were given."""
     if isinstance(values, list | tuple):
         return all(_is_new(value, given) for value in values)
-    return not isinstance(values, numpy.ndarray) or not any(
-        numpy.may_share_memory(values, raw_array(t)) for t in given
-    )
+    return not isinstance(values, numpy.ndarray) or not any(numpy.may_share_memory(values, raw_array(t)) for t in given)
 
 
 def _wrapped(values, like):

@@ -35,7 +35,9 @@ __all__: list[str] = []
 def _dot(a, b, out=None):
     refuse("dot", out=(out, OUT))
     a, b = tensors(a, b)
-    return a.dot(b) if a.ndim <= 2 and b.ndim <= 2 else F["tensordot"](a, b, axes=((a.ndim - 1,), (max(b.ndim - 2, 0),)))
+    return (
+        a.dot(b) if a.ndim <= 2 and b.ndim <= 2 else F["tensordot"](a, b, axes=((a.ndim - 1,), (max(b.ndim - 2, 0),)))
+    )
 
 
 @implements("vdot")

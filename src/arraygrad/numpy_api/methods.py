@@ -135,8 +135,8 @@ def _is_whole(t, dtype):
 
 
 def _is_computed_otherwise(t, dtype):
-    """Whether a variance in `dtype` is no operation of the table: of integers, or a complex number as NumPy has it."""
-    return _is_whole(t, dtype) or numpy.dtype(dtype).kind == "c"
+    """Whether a variance in `dtype` is no operation of the table: NumPy's takes the differences in the array's own."""
+    return isinstance(raw_array(t), numpy.ndarray) and (numpy.dtype(dtype) != t.dtype or numpy.dtype(dtype).kind == "c")
 
 
 # -- reductions --------------------------------------------------------------------------------------------------------

@@ -129,9 +129,7 @@ def _nanspread(name):
             warnings.warn("Degrees of freedom <= 0 for slice.", RuntimeWarning, stacklevel=3)
             return result
         given = {} if mean_given is _NoValue else {"mean": mean_given}
-        return as_plain(
-            getattr(numpy, name), result, a, axis, dtype, None, ddof, keepdims, where=where, **given
-        )
+        return as_plain(getattr(numpy, name), result, a, axis, dtype, None, ddof, keepdims, where=where, **given)
 
     return spread
 

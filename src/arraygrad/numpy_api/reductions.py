@@ -41,12 +41,17 @@ def _masked(name, a, where, neutral):
     if neutral is _NoValue or neutral is None:
         raise ValueError(f"numpy.{name}: where= needs initial=, as the reduction has no neutral element")
     a, where = tensors(a, where)
-    return F["where"](where, a, F["zeros_like"](a.detach()) + neutral)
+    return F["where"](where, a, _in_dtype_of(a, neutral))
+
+
+def _in_dtype_of(a, value):
+    """A beginning of a reduction in the dtype in which it computes, whatever the number's own is."""
+    return tensors(value, a)[0].astype(a.dtype)
 
 
 def _begun(function, result, initial):
     """The reduction's result together with `initial`."""
-    return result if initial is _NoValue or initial is None else function(result, initial)
+    return result if initial is _NoValue or initial is None else function(result, _in_dtype_of(result, initial))
 
 
 def _as_numpys(ufunc, found, arguments):
@@ -186,8 +191,7 @@ def _spread(name):
             given = {} if mean is _NoValue else {"mean": host(mean)}
             given = {"ddof": ddof, "keepdims": _keep(keepdims), "where": _chosen(where), **given}
             return beside(getattr(numpy, name)(host(a), axis, dtype, **given), tensor_of(a))
-        is_complex = dtype is not None and numpy.dtype(dtype).kind == "c"
-        if (where is True or where is _NoValue) and mean is _NoValue and not is_complex:
+        if (where is True or where is _NoValue) and mean is _NoValue and (dtype is None or not _is_numpys(a)):
             return getattr(tensor_of(a), name)(axis=axis, dtype=dtype, ddof=ddof, keepdims=_keep(keepdims))
         found = _var(a, axis, dtype, ddof, _keep(keepdims), where, mean)
         found = found if name == "var" else _root(found)
@@ -195,6 +199,10 @@ def _spread(name):
         return as_plain(getattr(numpy, name), found, a, axis, dtype, None, ddof, keepdims, **given)
 
     return spread
+
+
+def _is_numpys(a):
+    return isinstance(raw_array(tensor_of(a)), numpy.ndarray)
 
 
 def _root(squares):
