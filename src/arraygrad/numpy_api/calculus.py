@@ -392,11 +392,12 @@ def _weights(num, endpoint, start, stop):
     return weights.astype(xp.float32) if single else weights
 
 
-@implements("linspace", values=True)
+@implements("linspace")
 def _linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     start, stop = operands(start, stop)
-    if start.ndim == 0 and stop.ndim == 0 and not retstep:
+    if start.ndim == 0 and stop.ndim == 0 and not retstep and not _is_long(start, stop):
         return F["linspace"](start, stop, num, endpoint=endpoint, dtype=dtype, device=device)
+    given = (start, stop, num, endpoint, retstep, dtype, 0 if axis is None else axis)
     weights = _weights(num, endpoint, start, stop)
     points = start * (1 - weights) + stop * weights
     if dtype is not None and numpy.dtype(dtype).kind in "iub":  # NumPy's values, which have no derivative
@@ -404,7 +405,11 @@ def _linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axi
     elif dtype is not None:
         points = points.astype(dtype)
     points = F["moveaxis"](points, 0, axis) if axis is None or axis else points
-    if not retstep:
-        return points
     parts = num - 1 if endpoint else num
-    return points, (stop - start) / parts if parts > 0 else numpy.nan
+    found = (points, (stop - start) / parts if parts > 0 else numpy.nan) if retstep else points
+    return as_plain(numpy.linspace, found, *given)
+
+
+def _is_long(*ends):
+    """Whether an end has more than double precision, which places computed in Python's numbers have not."""
+    return any(isinstance(raw_array(t), numpy.ndarray) and t.dtype.char in "gG" for t in ends)

@@ -26,7 +26,7 @@ from arraygrad.ops import OPS
 
 __all__ = [
     "FUNCTIONS", "OUT", "VALUED", "F", "as_plain", "axes_of", "backend_among", "beside", "host", "implements",
-    "keeps_one_row", "not_written", "pick", "refuse", "refuse_cut", "tensor_of", "tensors", "with_bits",
+    "keeps_one_row", "moved_onto", "not_written", "pick", "refuse", "refuse_cut", "tensor_of", "tensors", "with_bits",
 ]  # fmt: skip
 
 # numpy function -> function of Tensors with the same signature
@@ -99,7 +99,7 @@ def _with_numpys_values(theirs, ours):
             return _wrapped(values, given[0]) if _is_new(values, given) else ours(*args, **kwargs)
         with numpy.errstate(all="ignore"):  # NumPy's call says it
             found = ours(*args, **kwargs)
-        return _moved(found, theirs(*_plain(args), **_plain(kwargs)), given[0], theirs.__name__)
+        return moved_onto(theirs(*_plain(args), **_plain(kwargs)), found, given[0], theirs.__name__)
 
     return call
 
@@ -110,7 +110,7 @@ def as_plain(theirs, found, *args, **kwargs):
     if not _are_numpys(given):
         return found
     with numpy.errstate(all="ignore"):  # the composition has said it
-        return _moved(found, theirs(*_plain(args), **_plain(kwargs)), given[0], theirs.__name__)
+        return moved_onto(theirs(*_plain(args), **_plain(kwargs)), found, given[0], theirs.__name__)
 
 
 def _tensors_in(given, found):
@@ -155,10 +155,10 @@ def _wrapped(values, like):
     return as_scalar(beside(values, like), not isinstance(values, numpy.ndarray))
 
 
-def _moved(found, values, like, name):
-    """Results of operations, moved onto NumPy's."""
+def moved_onto(values, found, like, name):
+    """`found`, results of operations, with NumPy's `values` of them; `like` is one of the Tensors that were given."""
     if isinstance(values, list | tuple):
-        items = [_moved(t, value, like, name) for t, value in zip(found, values, strict=True)]
+        items = [moved_onto(value, t, like, name) for t, value in zip(found, values, strict=True)]
         return type(values)(*items) if hasattr(values, "_fields") else type(values)(items)
     if not isinstance(found, Tensor):
         return values if not isinstance(values, numpy.ndarray) else _wrapped(values, like)

@@ -15,6 +15,7 @@ from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (
     OUT,
     F,
+    as_plain,
     axes_of,
     beside,
     host,
@@ -77,7 +78,7 @@ def _tensordot(a, b, axes=2):
     return F["tensordot"](a, b, axes=axes)
 
 
-@implements("kron", values=True)
+@implements("kron")
 def _kron(a, b):
     a, b = tensors(a, b)
     ndim = max(a.ndim, b.ndim)
@@ -88,7 +89,7 @@ def _kron(a, b):
     return (left * right).reshape([m * n for m, n in zip(rows, columns, strict=True)])
 
 
-@implements("cross", values=True)
+@implements("cross")
 def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     a, b = tensors(a, b)
     if axis is not None:
@@ -97,7 +98,7 @@ def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     return F["moveaxis"](result, -1, axisc)
 
 
-@implements("linalg.cross", values=True)
+@implements("linalg.cross")
 def _linalg_cross(x1, x2, /, *, axis=-1):
     x1, x2 = tensors(x1, x2)
     return F["cross"](x1, x2, axis=axis)
@@ -115,7 +116,7 @@ def _matmul(x1, x2, /):
     return x1 @ x2
 
 
-@implements("linalg.multi_dot", values=True)
+@implements("linalg.multi_dot")
 def _multi_dot(arrays, *, out=None):
     refuse("linalg.multi_dot", out=(out, OUT))
     product = product_of_all(arrays)
@@ -125,7 +126,9 @@ def _multi_dot(arrays, *, out=None):
     if len(items) < 2:
         raise ValueError("Expecting at least two arrays.")
     product = product_of_all(items)
-    return functools.reduce(operator.matmul, items) if product is NotImplemented else product
+    if product is NotImplemented:
+        product = functools.reduce(operator.matmul, items)
+    return as_plain(numpy.linalg.multi_dot, product, arrays)
 
 
 @implements("linalg.diagonal")
@@ -206,11 +209,11 @@ def _hermitian_svd(a, compute_uv):
     return OPS["svd"].result_type(u, sizes, F["matrix_transpose"](u * signs[..., None, :]).conj())
 
 
-@implements("linalg.svd", values=True)
+@implements("linalg.svd")
 def _svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     a = tensor_of(a)
     if hermitian:
-        return _hermitian_svd(a, compute_uv)
+        return as_plain(numpy.linalg.svd, _hermitian_svd(a, compute_uv), a, full_matrices, compute_uv, True)
     return F["svd"](a, full_matrices=full_matrices) if compute_uv else F["svdvals"](a)
 
 
@@ -239,7 +242,7 @@ def _eigvalsh(a, UPLO="L"):
     return _of_triangle("eigvalsh", UPLO)(tensor_of(a))
 
 
-@implements("linalg.eig", values=True)
+@implements("linalg.eig")
 def _eig(a):
     a = tensor_of(a)
     values, vectors = F["eig"](a)
@@ -247,7 +250,7 @@ def _eig(a):
     return OPS["eig"].result_type(*[F["real"](t) if real else t for t in (values, vectors)])
 
 
-@implements("linalg.eigvals", values=True)
+@implements("linalg.eigvals")
 def _eigvals(a):
     a = tensor_of(a)
     values = F["eigvals"](a)
@@ -263,14 +266,16 @@ _NoValue = numpy._NoValue
 _RCOND = 1e-15  # numpy.linalg.pinv's own default
 
 
-@implements("linalg.pinv", values=True)
+@implements("linalg.pinv")
 def _pinv(a, rcond=None, hermitian=False, *, rtol=_NoValue):
     if rcond is not None and rtol is not _NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if rtol is _NoValue:
         rtol = _RCOND if rcond is None else rcond  # None as rtol is the default of the standard
     a = tensor_of(a)
-    return F["pinv"](_hermitian(a) if hermitian else a, rtol=rtol)
+    if not hermitian:
+        return F["pinv"](a, rtol=rtol)
+    return as_plain(numpy.linalg.pinv, F["pinv"](_hermitian(a), rtol=rtol), a, hermitian=True, rtol=rtol)
 
 
 @implements("linalg.matrix_power")
@@ -322,7 +327,7 @@ def _least_squares(a, b, rcond):
     m, n = a.shape
     singular = F["svdvals"](a)
     sizes = host(singular)
-    rank = int((sizes > rcond * sizes.max(initial=0.0)).sum())
+    rank = numpy.int32((sizes > rcond * sizes.max(initial=0.0)).sum())  # NumPy's type
     solution = F["pinv"](a, rtol=rcond) @ b
     if rank == n and m > n:
         away = b - a @ solution
@@ -349,7 +354,7 @@ def _lstsq(a, b, rcond=None):
     return _least_squares(a, b, max(rcond, 0.0))
 
 
-@implements("linalg.tensorinv", values=True)
+@implements("linalg.tensorinv")
 def _tensorinv(a, ind=2):
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
@@ -358,7 +363,7 @@ def _tensorinv(a, ind=2):
     return inverse.reshape(a.shape[ind:] + a.shape[:ind])
 
 
-@implements("linalg.tensorsolve", values=True)
+@implements("linalg.tensorsolve")
 def _tensorsolve(a, b, axes=None):
     a, b = tensors(a, b)
     if axes is not None:

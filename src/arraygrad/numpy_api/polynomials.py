@@ -14,6 +14,7 @@ from arraygrad.numpy_api.functions import (
     beside,
     host,
     implements,
+    moved_onto,
     refuse,
     refuse_cut,
     tensor_of,
@@ -101,8 +102,9 @@ def _without_leading_zeros(p):
     return p[start:]
 
 
-@implements("polydiv", values=True)
+@implements("polydiv")
 def _polydiv(u, v):
+    given = [host(t) for t in tensors(u, v)]
     u, v = [t.reshape(1) + 0.0 if t.ndim == 0 else t + 0.0 for t in tensors(u, v)]
     _ask(numpy.polydiv, u, v)
     m, n = u.shape[0] - 1, v.shape[0] - 1
@@ -114,10 +116,11 @@ def _polydiv(u, v):
     if not quotient:
         return F["zeros_like"](v[:1]), u
     # NumPy says how long the remainder is: of leading coefficients that are zero but for rounding it keeps some.
-    n, kept = rest.shape[0], len(numpy.polydiv(host(u), host(v))[1])
-    if kept <= n:
-        return F["stack"](quotient), rest[n - kept :]
-    return F["stack"](quotient), F["concat"]([beside(numpy.zeros(kept - n), rest).astype(rest.dtype), rest])
+    values = numpy.polydiv(*given)
+    n, kept = rest.shape[0], len(values[1])
+    if kept > n:
+        rest = F["concat"]([beside(numpy.zeros(kept - n), rest).astype(rest.dtype), rest])
+    return moved_onto(values, (F["stack"](quotient), rest[rest.shape[0] - kept :]), u, "polydiv")
 
 
 @implements("poly", values=True)

@@ -26,7 +26,7 @@ def _rearranged(function, t, *args, **kwargs):
     return pick(t, function(numpy.arange(t.size).reshape(t.shape), *args, **kwargs))
 
 
-@implements("insert", values=True)
+@implements("insert")
 def _insert(arr, obj, values, axis=None):
     arr, values = tensors(arr, values)
     if axis is None:
@@ -46,7 +46,7 @@ def _index(obj):
     return obj if isinstance(obj, int | slice) else host(obj)
 
 
-@implements("resize", values=True)
+@implements("resize")
 def _resize(a, new_shape):
     a = tensor_of(a)
     if not a.size:
@@ -97,7 +97,7 @@ def _rollaxis(a, axis, start=0):
     return F["moveaxis"](a, axis, start - 1 if axis < start else start)
 
 
-@implements("diagflat", values=True)
+@implements("diagflat")
 def _diagflat(v, k=0):
     v = tensor_of(v).ravel()
     return _diag(v, k)
@@ -165,7 +165,7 @@ def _apply_over_axes(func, a, axes):
     return result
 
 
-@implements("ediff1d", values=True)
+@implements("ediff1d")
 def _ediff1d(ary, to_end=None, to_begin=None):
     ary, *ends = tensors(*[x for x in (ary, to_begin, to_end) if x is not None])
     ends = iter(ends)

@@ -215,7 +215,7 @@ implements("var")(_spread("var"))
 implements("std")(_spread("std"))
 
 
-@implements("average", values=True)
+@implements("average")
 def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
     a = tensor_of(a) if weights is None else tensors(a, weights)[0]
     axis = None if axis is None else axes_of(axis, a.ndim)

@@ -294,7 +294,7 @@ def _trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     return tensor_of(a).trace(offset, axis1, axis2, dtype)
 
 
-@implements("diag", values=True)
+@implements("diag")
 def _diag(v, k=0):
     v = tensor_of(v)
     if v.ndim == 2:
