@@ -116,11 +116,17 @@ def _matmul(x1, x2, /):
     return x1 @ x2
 
 
+def _are_of_one_dtype(arrays):
+    """Whether numpy.dot and the operator @ sum in one order: not where arrays are cast."""
+    dtypes = [getattr(raw_array(t) if isinstance(t, Tensor) else t, "dtype", None) for t in arrays]
+    return all(dtype == dtypes[0] for dtype in dtypes) and getattr(dtypes[0], "isnative", True)
+
+
 @implements("linalg.multi_dot")
 def _multi_dot(arrays, *, out=None):
     refuse("linalg.multi_dot", out=(out, OUT))
     product = product_of_all(arrays)
-    if product is not NotImplemented:
+    if product is not NotImplemented and _are_of_one_dtype(arrays):
         return product
     items = tensors(*arrays)
     if len(items) < 2:
