@@ -344,9 +344,16 @@ cdef dict _ops = {}
 cdef dict _result_types = {}            # name of the class -> class; guarded by the GIL, setdefault lets one win
 
 
+cdef dict _result_names = {"qr": "QR", "svd": "SVD", "_eigh_upper": "Eigh"}    # as NumPy's classes are called
+
+
+cdef str result_name(Op op):
+    return _result_names.get(op.name, _camel(op.name)) + "Result"
+
+
 cdef object result_type_of(Op op):
     """The named tuple class of the results of an operation that is `named`."""
-    name = _camel(op.name) + "Result"
+    name = result_name(op)
     found = _result_types.get(name)
     if found is None:
         import collections
@@ -360,7 +367,7 @@ cdef object result_type_of(Op op):
 def __getattr__(name):
     """Classes of results by their names, for pickle."""
     for op in _ops.values():
-        if (<Op>op).named and _camel((<Op>op).name) + "Result" == name:
+        if (<Op>op).named and result_name(<Op>op) == name:
             return result_type_of(<Op>op)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

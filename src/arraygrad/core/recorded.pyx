@@ -286,7 +286,8 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
         pieces = []
         shows = []
         for piece in <tuple>result:
-            if type(piece) is int:              # no array: a rank
+            if type(piece) is int or not r.any_result and isinstance(piece, _generic) and piece.dtype.kind == "i":
+                # no array: a rank
                 shows.append(piece)
                 continue
             out = shown(r, piece, meta, backend, args)

@@ -12,9 +12,20 @@ import numpy
 
 from arraygrad.core.containers import flatten
 from arraygrad.core.given import raw_array
-from arraygrad.core.tensor import Tensor
+from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.namespaces.bind import function_for
-from arraygrad.numpy_api.functions import OUT, F, beside, host, implements, in_layout, refuse, tensor_of, tensors
+from arraygrad.numpy_api.functions import (
+    OUT,
+    F,
+    as_plain,
+    beside,
+    host,
+    implements,
+    in_layout,
+    refuse,
+    tensor_of,
+    tensors,
+)
 from arraygrad.ops import OPS
 from arraygrad.ops._einsum import sums_over_ellipsis
 
@@ -94,10 +105,10 @@ def _pad(array, pad_width, mode="constant", **kwargs):
         return F["pad"](array, pad_width, "constant")
     if not odd and mode not in ("linear_ramp", "maximum", "mean", "median", "minimum"):
         return F["pad"](array, pad_width, mode, **kwargs)
-    raw = raw_array(array)
+    given, raw = array, raw_array(array)
     (option,) = _PAD_OPTIONS[mode]
-    given = flatten(kwargs.get(option))[0]
-    if any(isinstance(value, Tensor) and value.requires_grad for value in given):
+    ends = flatten(kwargs.get(option))[0]
+    if any(isinstance(value, Tensor) and value.requires_grad for value in ends):
         raise TypeError(f"numpy.pad: {option}= requires grad, which is not recorded: give {option}.detach()")
     options = {key: _pairs(host(value), array.ndim) for key, value in kwargs.items() if value is not None}
     for axis, (before, after) in enumerate(_pairs(pad_width, array.ndim).astype(int).tolist()):
@@ -106,6 +117,7 @@ def _pad(array, pad_width, mode="constant", **kwargs):
             array = _pad_axis(array, axis, before, after, mode, own, odd)
     if not isinstance(raw, numpy.ndarray):
         return array
+    array = as_plain(numpy.pad, array, given, pad_width, mode, **kwargs, **({"reflect_type": "odd"} if odd else {}))
     return in_layout(array, numpy.empty(array.shape, bool, order="F" if raw.flags.fnc else "C"))  # as NumPy makes it
 
 
@@ -159,7 +171,10 @@ def _sinc(x):
 
 @implements("i0")
 def _i0(x):
-    return F["i0"](tensor_of(x))
+    x = tensor_of(x)
+    found = F["i0"](x)
+    # In double precision SciPy's has the same bits.
+    return found if found.dtype == backend_of(x).xp.float64 else as_plain(numpy.i0, found, x)
 
 
 # Ufuncs behind functions of scipy.special that are none themselves -> operation.

@@ -9,6 +9,7 @@ from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (
     F,
+    as_plain,
     axes_of,
     beside,
     core_axes,
@@ -39,7 +40,7 @@ def _real(x):
     return x.astype(xp.float64) if xp.isdtype(x.dtype, ("integral", "bool")) else x
 
 
-@implements("gradient")
+@implements("gradient", values=True)
 def _gradient(f, *varargs, axis=None, edge_order=1):
     # Integers may be unsigned, or too narrow for their sums.
     f, *spacings = [_real(x) for x in operands(f, *varargs)]
@@ -175,7 +176,7 @@ def _correlate(a, v, mode="valid"):
 # -- interpolation -----------------------------------------------------------------------------------------------------
 
 
-@implements("interp")
+@implements("interp", values=True)
 def _interp(x, xp, fp, left=None, right=None, period=None):
     x, xp, fp = tensors(x, xp, fp)
     given = [x, xp, fp, left, right]
@@ -227,7 +228,7 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
     return result
 
 
-@implements("unwrap")
+@implements("unwrap", values=True)
 def _unwrap(p, discont=None, axis=-1, *, period=2 * numpy.pi):
     p = tensor_of(p)
     values = host(p)
@@ -242,6 +243,8 @@ def _unwrap(p, discont=None, axis=-1, *, period=2 * numpy.pi):
 def _cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
+    given = {"fweights": fweights, "aweights": aweights, "dtype": dtype}
+    given = (m, y, rowvar, bias, ddof), {key: value for key, value in given.items() if value is not None}
     m, *more = tensors(*[t for t in (m, y, aweights) if t is not None])
     more = iter(more)
     y = next(more) if y is not None else None
@@ -296,8 +299,8 @@ def _cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=
         import warnings
 
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
-        factor = 0.0
-    return (away @ weighted.T.conj() / factor).squeeze()
+        return (away @ weighted.T.conj() / 0.0).squeeze()
+    return as_plain(numpy.cov, (away @ weighted.T.conj() / factor).squeeze(), *given[0], **given[1])
 
 
 def _check_weights(name, weights, samples):
@@ -310,7 +313,7 @@ def _check_weights(name, weights, samples):
         raise ValueError(f"{name} cannot be negative")
 
 
-@implements("corrcoef")
+@implements("corrcoef", values=True)
 def _corrcoef(x, y=None, rowvar=True, *, dtype=None):
     c = _cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
@@ -325,7 +328,7 @@ def _corrcoef(x, y=None, rowvar=True, *, dtype=None):
     return c + beside(clipped - values, c)
 
 
-@implements("trapezoid")
+@implements("trapezoid", values=True)
 def _trapezoid(y, x=None, dx=1.0, axis=-1):
     if x is None:
         y = tensor_of(y)
@@ -350,7 +353,7 @@ def _has_zero(x):
     return raw.item() == 0 if type(raw) is numpy.ndarray and not raw.ndim else not host(x).all()
 
 
-@implements("geomspace")
+@implements("geomspace", values=True)
 def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     start, stop = tensors(start, stop)
     xp = backend_of(start).xp
@@ -381,7 +384,7 @@ def _spaced(function, points, ends, dtype, axis):
     return F["moveaxis"](points, 0, core_axes("result", axis, points)[0]) if axis else points
 
 
-@implements("logspace")
+@implements("logspace", values=True)
 def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
     start, stop, base = operands(start, stop, base)
     if base.ndim:  # it broadcasts with the ends, on whose axes `axis` is counted
@@ -405,8 +408,9 @@ def _weights(num, endpoint, start, stop):
 @implements("linspace")
 def _linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     start, stop = operands(start, stop)
-    if start.ndim == 0 and stop.ndim == 0 and not retstep:
+    if start.ndim == 0 and stop.ndim == 0 and not retstep and not _is_long(start, stop):
         return F["linspace"](start, stop, num, endpoint=endpoint, dtype=dtype, device=device)
+    given = (start, stop, num, endpoint, retstep, dtype, 0 if axis is None else axis)
     weights = _weights(num, endpoint, start, stop)
     points = start * (1 - weights) + stop * weights
     if dtype is not None and numpy.dtype(dtype).kind in "iub":  # NumPy's values, which have no derivative
@@ -414,7 +418,11 @@ def _linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axi
     elif dtype is not None:
         points = points.astype(dtype)
     points = F["moveaxis"](points, 0, axis) if axis is None or axis else points
-    if not retstep:
-        return points
     parts = num - 1 if endpoint else num
-    return points, (stop - start) / parts if parts > 0 else numpy.nan
+    found = (points, (stop - start) / parts if parts > 0 else numpy.nan) if retstep else points
+    return as_plain(numpy.linspace, found, *given)
+
+
+def _is_long(*ends):
+    """Whether an end has more than double precision, which places computed in Python's numbers have not."""
+    return any(isinstance(raw_array(t), numpy.ndarray) and t.dtype.char in "gG" for t in ends)

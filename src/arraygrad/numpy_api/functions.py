@@ -8,6 +8,7 @@ their default.
 """
 
 import functools
+import inspect
 import math
 import operator
 import sys
@@ -18,18 +19,24 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from arraygrad.core.convert import numpy_is_kept, place
 from arraygrad.core.given import raw_array
+from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.tensor import Tensor, backend_of, wrap_raw
+from arraygrad.engine.node import is_grad_enabled
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.ops import OPS
 from arraygrad.ops._axes import counted_by, positions
 
 __all__ = [
-    "FUNCTIONS", "OUT", "F", "axes_of", "backend_among", "beside", "core_axes", "host", "implements", "keeps_one_row",
-    "not_written", "pick", "refuse", "refuse_cut", "tensor_among", "tensor_of", "tensors", "with_bits",
+    "FUNCTIONS", "OUT", "VALUED", "F", "as_plain", "axes_of", "backend_among", "beside", "core_axes", "host",
+    "implements", "keeps_one_row", "moved_onto", "not_written", "pick", "refuse", "refuse_cut", "tensor_among",
+    "tensor_of", "tensors", "with_bits",
 ]  # fmt: skip
 
 # numpy function -> function of Tensors with the same signature
 FUNCTIONS: dict = {}
+
+# those numpy functions whose values are those of NumPy's own call (Note [Values of compositions])
+VALUED: set = set()
 
 _NoValue = numpy._NoValue
 
@@ -47,10 +54,11 @@ def internal(name):
     return function_for(OPS[name], __name__)
 
 
-def implements(*names):
+def implements(*names, values=False):
     """Decorator: serve the numpy functions of these dotted names ("sum", "linalg.norm"), where numpy has them.
 
-    The function becomes the first of them, as `arraygrad.numpy` shows it.
+    The function becomes the first of them, as `arraygrad.numpy` shows it. With `values` it gives the derivatives, and
+    NumPy's own call the values (Note [Values of compositions]); such a function warns of nothing.
     """
 
     def register(function):
@@ -61,7 +69,9 @@ def implements(*names):
         for name in names:
             found = functools.reduce(lambda owner, part: getattr(owner, part, None), name.split("."), numpy)
             if found is not None:
-                FUNCTIONS[found] = function
+                FUNCTIONS[found] = _with_numpys_values(found, function) if values else function
+                if values:
+                    VALUED.add(found)
         return function
 
     return register
@@ -77,6 +87,113 @@ def _numpys_caller():
         name = frame.f_code.co_name if library == "numpy" else name
         frame = frame.f_back
     return name if name is not None and getattr(numpy, name, None) in FUNCTIONS else None
+
+
+# Note [Values of compositions]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# What a function composes of recorded operations has its derivatives, but may round in another order than NumPy, or
+# promote dtypes elsewhere. So NumPy's own call on the same arrays says the values: errors, dtypes, shapes, containers,
+# whether a result without axes is a scalar, and the last bits. Where nothing is recorded it is the whole result; else
+# `as_plain` moves the composition onto it, by casts and constants, which keep the derivatives. Arrays of other
+# libraries have the composition alone.
+# Guarded by tests/numpy_api/test_values_of_plain_calls.py.
+
+
+def _with_numpys_values(theirs, ours):
+    names = list(inspect.signature(ours).parameters)
+    place = names.index("out") if "out" in names else len(names)
+
+    @functools.wraps(ours)
+    def call(*args, **kwargs):
+        given = _tensors_in(kwargs, _tensors_in(args, []))
+        out = args[place] if len(args) > place else kwargs.get("out")
+        if out is not None or not _are_numpys(given):
+            return ours(*args, **kwargs)
+        if not (is_grad_enabled() and any(t.requires_grad for t in given)):
+            values = theirs(*_plain(args), **_plain(kwargs))
+            return _wrapped(values, given[0]) if _is_new(values, given) else ours(*args, **kwargs)
+        with numpy.errstate(all="ignore"):  # NumPy's call says it
+            found = ours(*args, **kwargs)
+        return moved_onto(theirs(*_plain(args), **_plain(kwargs)), found, given[0], theirs.__name__)
+
+    return call
+
+
+def as_plain(theirs, found, *args, **kwargs):
+    """`found`, composed of operations, with the values of NumPy's own call theirs(*args, **kwargs)."""
+    given = _tensors_in(kwargs, _tensors_in(args, []))
+    if not _are_numpys(given):
+        return found
+    with numpy.errstate(all="ignore"):  # the composition has said it
+        return moved_onto(theirs(*_plain(args), **_plain(kwargs)), found, given[0], theirs.__name__)
+
+
+def _tensors_in(given, found):
+    """Append the Tensors in nested arguments to `found`."""
+    for arg in given.values() if type(given) is dict else given:
+        if isinstance(arg, Tensor):
+            found.append(arg)
+        elif type(arg) in (tuple, list, dict):
+            _tensors_in(arg, found)
+    return found
+
+
+def _are_numpys(given):
+    """Whether there are Tensors, all over arrays of NumPy's."""
+    return bool(given) and all(type(raw_array(t)) is numpy.ndarray for t in given)
+
+
+def _plain(arg):
+    """Arguments with NumPy's arrays and scalars in place of the Tensors over them."""
+    if isinstance(arg, Tensor):
+        raw = raw_array(arg)
+        return raw[()] if is_scalar(arg) else raw
+    if type(arg) is dict:
+        return {key: _plain(value) for key, value in arg.items()}
+    return type(arg)([_plain(item) for item in arg]) if type(arg) in (tuple, list) else arg
+
+
+def _is_new(values, given):
+    """Whether results share no memory with the Tensors that were given."""
+    if isinstance(values, list | tuple):
+        return all(_is_new(value, given) for value in values)
+    return not isinstance(values, numpy.ndarray) or not any(numpy.may_share_memory(values, raw_array(t)) for t in given)
+
+
+def _wrapped(values, like):
+    """NumPy's results as Tensors that depend on nothing."""
+    if isinstance(values, list | tuple):
+        items = [_wrapped(value, like) for value in values]
+        return type(values)(*items) if hasattr(values, "_fields") else type(values)(items)
+    if not isinstance(values, numpy.ndarray | numpy.generic):
+        return values
+    return as_scalar(beside(values, like), not isinstance(values, numpy.ndarray))
+
+
+def moved_onto(values, found, like, name):
+    """`found`, results of operations, with NumPy's `values` of them; `like` is one of the Tensors that were given."""
+    if isinstance(values, list | tuple):
+        items = [moved_onto(value, t, like, name) for t, value in zip(found, values, strict=True)]
+        return type(values)(*items) if hasattr(values, "_fields") else type(values)(items)
+    if not isinstance(found, Tensor):
+        return values if not isinstance(values, numpy.ndarray) else _wrapped(values, like)
+    whole = numpy.asarray(values)
+    whole = whole.astype(whole.dtype.newbyteorder("="), copy=False)  # in which operations compute
+    if not found.requires_grad or whole.dtype.kind not in "fc":
+        return _wrapped(values, like)
+    if found.shape != whole.shape:
+        raise TypeError(
+            f"numpy.{name}: the result has shape {whole.shape}, of which {found.shape} is recorded: give the "
+            "arguments' detach() where no derivative is wanted, or reshape them first"
+        )
+    if found.dtype != whole.dtype:
+        if host(found).dtype.kind == "c" and whole.dtype.kind == "f":
+            found = F["real"](found)  # NumPy drops the imaginary part, and warns of it
+        found = found.astype(whole.dtype)
+    found = with_bits(found, whole)
+    if found.ndim == 0 and is_scalar(found) != isinstance(values, numpy.generic):
+        found = as_scalar(found.copy(), isinstance(values, numpy.generic))
+    return found
 
 
 def not_written(name, target, way=""):
@@ -212,7 +329,10 @@ def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoV
 @implements("round", "around")
 def _round(a, decimals=0, out=None):
     refuse("round", out=(out, OUT))
-    return tensor_of(a).round(decimals)
+    a = tensor_of(a)
+    if not backend_of(a).xp.isdtype(a.dtype, "complex floating"):
+        return a.round(decimals)
+    return as_plain(numpy.round, a.real.round(decimals) + 1j * a.imag.round(decimals), a, decimals)
 
 
 @implements("real")
@@ -228,7 +348,7 @@ def _imag(val):
 _angle_of_real = internal("_angle_of_real")
 
 
-@implements("angle")
+@implements("angle", values=True)
 def _angle(z, deg=False):
     z = tensor_of(z)
     xp = backend_of(z).xp
@@ -481,7 +601,7 @@ def with_bits(t, values):
     """A Tensor over NumPy's array with NumPy's own `values` of its elements, from which rounding parted it."""
     for _ in range(2):  # a difference of numbers of one size is exact
         raw = raw_array(t)
-        if type(raw) is not numpy.ndarray or (raw.dtype, raw.shape) != (values.dtype, values.shape):
+        if type(raw) is not numpy.ndarray or (t.dtype, t.shape) != (values.dtype, values.shape):
             return t
         apart = numpy.isfinite(raw) & numpy.isfinite(values) & (raw != values)
         if not apart.any():

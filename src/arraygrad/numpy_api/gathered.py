@@ -17,13 +17,13 @@ from arraygrad.numpy_api import (
 )
 from arraygrad.numpy_api.arrays import ARRAYS, numpys_own
 from arraygrad.numpy_api.beyond import scipy_operations, scipy_ufuncs
-from arraygrad.numpy_api.functions import FUNCTIONS
+from arraygrad.numpy_api.functions import FUNCTIONS, VALUED
 from arraygrad.numpy_api.recorded import fft_functions, functions, scipy_functions
 from arraygrad.numpy_api.ufuncs import METHODS, UFUNCS, call, over_axes
 
 __all__ = [
-    "ARRAYS", "FUNCTIONS", "METHODS", "MODULES", "UFUNCS", "call", "fft_functions", "functions", "numpys_own",
-    "over_axes", "scipy_functions", "scipy_operations", "scipy_ufuncs",
+    "ARRAYS", "FUNCTIONS", "METHODS", "MODULES", "UFUNCS", "VALUED", "call", "fft_functions", "functions",
+    "numpys_own", "over_axes", "scipy_functions", "scipy_operations", "scipy_ufuncs",
 ]  # fmt: skip
 
 # These fill FUNCTIONS when they are imported.

@@ -15,6 +15,7 @@ from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (
     OUT,
     F,
+    as_plain,
     axes_of,
     backend_among,
     beside,
@@ -258,7 +259,7 @@ def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     else:
         result = x.copy()
     if copy:
-        return result
+        return as_plain(numpy.nan_to_num, result, target, True, nan, posinf, neginf)
     _target("nan_to_num", target)[...] = result
     return target
 

@@ -10,11 +10,13 @@ import warnings
 
 import numpy
 
+from arraygrad.core.given import raw_array
 from arraygrad.core.protocol_shapes import product_of_all
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (
     OUT,
     F,
+    as_plain,
     axes_of,
     beside,
     core_axes,
@@ -32,11 +34,13 @@ __all__: list[str] = []
 # -- products ----------------------------------------------------------------------------------------------------------
 
 
-@implements("dot")
+@implements("dot", values=True)
 def _dot(a, b, out=None):
     refuse("dot", out=(out, OUT))
     a, b = tensors(a, b)
-    return a.dot(b)
+    return (
+        a.dot(b) if a.ndim <= 2 and b.ndim <= 2 else F["tensordot"](a, b, axes=((a.ndim - 1,), (max(b.ndim - 2, 0),)))
+    )
 
 
 @implements("vdot")
@@ -136,11 +140,17 @@ def _matmul(x1, x2, /):
     return x1 @ x2
 
 
+def _are_of_one_dtype(arrays):
+    """Whether numpy.dot and the operator @ sum in one order: not where arrays are cast."""
+    dtypes = [getattr(raw_array(t) if isinstance(t, Tensor) else t, "dtype", None) for t in arrays]
+    return all(dtype == dtypes[0] for dtype in dtypes) and getattr(dtypes[0], "isnative", True)
+
+
 @implements("linalg.multi_dot")
 def _multi_dot(arrays, *, out=None):
     refuse("linalg.multi_dot", out=(out, OUT))
     product = product_of_all(arrays)
-    if product is not NotImplemented:
+    if product is not NotImplemented and _are_of_one_dtype(arrays):
         return product
     items = tensors(*arrays)
     if len(items) < 2:
@@ -148,7 +158,9 @@ def _multi_dot(arrays, *, out=None):
     if len(items) == 2:
         return _dot(*items)
     product = product_of_all(items)
-    return functools.reduce(operator.matmul, items) if product is NotImplemented else product
+    if product is NotImplemented:
+        product = functools.reduce(operator.matmul, items)
+    return as_plain(numpy.linalg.multi_dot, product, arrays)
 
 
 @implements("linalg.diagonal")
@@ -233,7 +245,7 @@ def _hermitian_svd(a, compute_uv):
 def _svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     a = tensor_of(a)
     if hermitian:
-        return _hermitian_svd(a, compute_uv)
+        return as_plain(numpy.linalg.svd, _hermitian_svd(a, compute_uv), a, full_matrices, compute_uv, True)
     return F["svd"](a, full_matrices=full_matrices) if compute_uv else F["svdvals"](a)
 
 
@@ -264,12 +276,22 @@ def _eigvalsh(a, UPLO="L"):
 
 @implements("linalg.eig")
 def _eig(a):
-    return F["eig"](tensor_of(a))
+    a = tensor_of(a)
+    values, vectors = F["eig"](a)
+    real = _are_real(a, values)
+    return OPS["eig"].result_type(*[F["real"](t) if real else t for t in (values, vectors)])
 
 
 @implements("linalg.eigvals")
 def _eigvals(a):
-    return F["eigvals"](tensor_of(a))
+    a = tensor_of(a)
+    values = F["eigvals"](a)
+    return F["real"](values) if _are_real(a, values) else values
+
+
+def _are_real(a, values):
+    """Whether NumPy gives eigenvalues as real numbers: where all of a real matrix are (of a whole stack)."""
+    return not numpy.iscomplexobj(raw_array(a)) and not host(values).imag.any()
 
 
 _NoValue = numpy._NoValue
@@ -283,7 +305,9 @@ def _pinv(a, rcond=None, hermitian=False, *, rtol=_NoValue):
     if rtol is _NoValue:
         rtol = _RCOND if rcond is None else rcond  # None as rtol is the default of the standard
     a = tensor_of(a)
-    return F["pinv"](_hermitian(a) if hermitian else a, rtol=rtol)
+    if not hermitian:
+        return F["pinv"](a, rtol=rtol)
+    return as_plain(numpy.linalg.pinv, F["pinv"](_hermitian(a), rtol=rtol), a, hermitian=True, rtol=rtol)
 
 
 @implements("linalg.matrix_power")
@@ -320,7 +344,7 @@ def _norm(x, ord=None, axis=None, keepdims=False):
     return F["norm"](tensor_of(x), ord=ord, axis=axis, keepdims=keepdims)
 
 
-@implements("linalg.cond")
+@implements("linalg.cond", values=True)
 def _cond(x, p=None):
     x = tensor_of(x)
     if p is None or p in (2, -2):
@@ -335,7 +359,7 @@ def _least_squares(a, b, rcond):
     m, n = a.shape
     singular = F["svdvals"](a)
     sizes = host(singular)
-    rank = int((sizes > rcond * sizes.max(initial=0.0)).sum())
+    rank = numpy.int32((sizes > rcond * sizes.max(initial=0.0)).sum())  # NumPy's type
     solution = F["pinv"](a, rtol=rcond) @ b
     if rank == n and m > n:
         away = b - a @ solution
@@ -346,7 +370,7 @@ def _least_squares(a, b, rcond):
     return solution, residuals, rank, singular
 
 
-@implements("linalg.lstsq")
+@implements("linalg.lstsq", values=True)
 def _lstsq(a, b, rcond=None):
     a, b = tensors(a, b)
     dtype = F["result_type"](a, b)

@@ -130,14 +130,14 @@ def _is_default(keyword, value):
     return value is _RARE[keyword] or (type(value) is str and value == _RARE[keyword])
 
 
-def _complex_as(dtype, t):
-    """A variance in NumPy's dtype, which is complex where that is asked for."""
-    return t if dtype is None or not _xp(t).isdtype(numpy.dtype(dtype), "complex floating") else t.astype(dtype)
-
-
 def _is_whole(t, dtype):
     """Whether NumPy's array is to have a mean of integers, which is none of its elements in `dtype`."""
     return isinstance(raw_array(t), numpy.ndarray) and numpy.dtype(dtype).kind in "iub"
+
+
+def _is_computed_otherwise(t, dtype):
+    """Whether a variance in `dtype` is no operation of the table: NumPy's takes the differences in the array's own."""
+    return isinstance(raw_array(t), numpy.ndarray) and (numpy.dtype(dtype) != t.dtype or numpy.dtype(dtype).kind == "c")
 
 
 # -- reductions --------------------------------------------------------------------------------------------------------
@@ -188,21 +188,21 @@ def min(self, axis=None, out=None, keepdims=False, *rest, **rare):
 @_with("where", "mean", "correction")
 def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **rare):
     """Variance over `axis` (None: all), divided by N - ddof. `correction` is the standard's name of ddof."""
-    if dtype is not None and _is_whole(self, dtype):
+    if dtype is not None and _is_computed_otherwise(self, dtype):
         return numpy.var(self, axis, dtype, out=out, ddof=ddof, keepdims=keepdims, **rare)
     if rare or out is not None:
         return _rarely("var", self, rare, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
-    return _complex_as(dtype, apply_op(_VAR, (_cast(self, dtype), axis, ddof, keepdims)))
+    return apply_op(_VAR, (_cast(self, dtype), axis, ddof, keepdims))
 
 
 @_with("where", "mean", "correction")
 def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **rare):
     """Standard deviation over `axis` (None: all); the gradient is 0 where it is 0, as in torch."""
-    if dtype is not None and _is_whole(self, dtype):
+    if dtype is not None and _is_computed_otherwise(self, dtype):
         return numpy.std(self, axis, dtype, out=out, ddof=ddof, keepdims=keepdims, **rare)
     if rare or out is not None:
         return _rarely("std", self, rare, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
-    return _complex_as(dtype, apply_op(_STD, (_cast(self, dtype), axis, ddof, keepdims)))
+    return apply_op(_STD, (_cast(self, dtype), axis, ddof, keepdims))
 
 
 @_with("where")
@@ -268,7 +268,9 @@ def round(self, decimals=0, out=None):
     if out is not None:
         return numpy.round(self, decimals, out=out)
     decimals = operator.index(decimals)
-    if decimals == 0 or not _xp(self).isdtype(self.dtype, ("real floating", "complex floating")):
+    if metadata_of(self).is_complex:
+        return numpy.round(self, decimals)
+    if decimals == 0 or not _xp(self).isdtype(self.dtype, "real floating"):
         if decimals >= 0:
             return apply_op(_ROUND, (self,))
         raise TypeError("round() of an integer tensor takes decimals >= 0: convert it with astype(float) first")
@@ -414,9 +416,7 @@ def dot(self, b, out=None):
     other = b if isinstance(b, Tensor) else to_tensor(b, backend_of(self))
     if self.ndim == 0 or other.ndim == 0:
         return self * other
-    if other.ndim <= 2:
-        return self @ other
-    return _function("tensordot")(self, other, axes=((self.ndim - 1,), (other.ndim - 2,)))
+    return self @ other if self.ndim <= 2 and other.ndim <= 2 else numpy.dot(self, other)
 
 
 def fill(self, value):

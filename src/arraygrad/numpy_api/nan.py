@@ -10,7 +10,7 @@ import warnings
 import numpy
 
 from arraygrad.core.tensor import Tensor, backend_of
-from arraygrad.numpy_api.functions import OUT, F, beside, host, implements, refuse, tensor_of, tensors
+from arraygrad.numpy_api.functions import OUT, F, as_plain, beside, host, implements, refuse, tensor_of, tensors
 from arraygrad.numpy_api.reductions import begun, keep, masked, of_none, root
 from arraygrad.ops._axes import not_enlarged
 
@@ -33,14 +33,14 @@ def _filled(a, value):
     return F["where"](numbers, a, F["zeros_like"](a.detach()) + value)
 
 
-@implements("nansum")
+@implements("nansum", values=True)
 def _nansum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     refuse("nansum", out=(out, OUT))
     a = masked("nansum", _split(a)[0], where, 0)
     return begun("nansum", F["add"], a.sum(axis=axis, dtype=dtype, keepdims=keep(keepdims)), initial)
 
 
-@implements("nanprod")
+@implements("nanprod", values=True)
 def _nanprod(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     refuse("nanprod", out=(out, OUT))
     a = masked("nanprod", _filled(a, 1), where, 1)
@@ -88,10 +88,12 @@ def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_No
     values, numbers = _chosen("nanmean", a, where)
     values = values if dtype is None else values.astype(dtype)
     count = _count(numbers, values, axis, keep(keepdims))
+    total = values.sum(axis=axis, keepdims=keep(keepdims))
+    mean = F["where"](count == 0, numpy.nan, total / F["where"](count == 0, 1, count))
     if not host(count).all():
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=3)
-    total = values.sum(axis=axis, keepdims=keep(keepdims))
-    return F["where"](count == 0, numpy.nan, total / F["where"](count == 0, 1, count))
+        return mean
+    return as_plain(numpy.nanmean, mean, a, axis, dtype, None, keepdims, where=where)
 
 
 def _nanspread(name):
@@ -115,7 +117,7 @@ def _nanspread(name):
         _check_dtype(a, dtype)
         values, numbers = _chosen(name, tensors(a, mean)[0] if isinstance(mean, Tensor) else a, where)
         values = values if dtype is None else values.astype(dtype)
-        whole = _count(numbers, values, axis, True)
+        whole, mean_given = _count(numbers, values, axis, True), mean
         if mean is _NoValue:
             mean = values.sum(axis=axis, keepdims=True) / F["where"](whole == 0, 1, whole)
         else:
@@ -124,13 +126,15 @@ def _nanspread(name):
         complex_ = backend_of(away).xp.isdtype(away.dtype, "complex floating")
         squares = F["real"](away * away.conj()) if complex_ else away * away
         left = F["real"](_count(numbers, values, axis, keep(keepdims)) * 1.0) - ddof
-        if not (host(left) > 0).all():
-            warnings.warn("Degrees of freedom <= 0 for slice.", RuntimeWarning, stacklevel=3)
         total = squares.sum(axis=axis, keepdims=keep(keepdims))
         total = total / F["where"](left <= 0, 1.0, left)
         result = F["where"](left <= 0, numpy.nan, total if name == "nanvar" else root(total))
-        is_complex = dtype is not None and numpy.dtype(dtype).kind == "c"
-        return result.astype(dtype) if is_complex else result
+        result = result.astype(dtype) if dtype is not None and numpy.dtype(dtype).kind == "c" else result
+        if not (host(left) > 0).all():
+            warnings.warn("Degrees of freedom <= 0 for slice.", RuntimeWarning, stacklevel=3)
+            return result
+        given = {} if mean_given is _NoValue else {"mean": mean_given}
+        return as_plain(getattr(numpy, name), result, a, axis, dtype, None, ddof, keepdims, where=where, **given)
 
     return spread
 

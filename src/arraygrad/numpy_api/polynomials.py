@@ -8,13 +8,24 @@ import numpy
 
 from arraygrad.core.tensor import backend_of
 from arraygrad.numpy_api.calculus import _convolve
-from arraygrad.numpy_api.functions import F, beside, host, implements, refuse, refuse_cut, tensor_of, tensors
+from arraygrad.numpy_api.functions import (
+    F,
+    as_plain,
+    beside,
+    host,
+    implements,
+    moved_onto,
+    refuse,
+    refuse_cut,
+    tensor_of,
+    tensors,
+)
 from arraygrad.numpy_api.rearranging import _vander
 
 __all__: list[str] = []
 
 
-@implements("polyval")
+@implements("polyval", values=True)
 def _polyval(p, x):
     p, x = tensors(p, x)
     result = F["zeros_like"](x.detach())
@@ -23,7 +34,7 @@ def _polyval(p, x):
     return result
 
 
-@implements("polyder")
+@implements("polyder", values=True)
 def _polyder(p, m=1):
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
@@ -35,7 +46,7 @@ def _polyder(p, m=1):
     return p
 
 
-@implements("polyint")
+@implements("polyint", values=True)
 def _polyint(p, m=1, k=None):
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
@@ -65,19 +76,19 @@ def _aligned(function, a, b):
     return [F["concat"]([beside(numpy.zeros(n - t.shape[0]), t).astype(t.dtype), t]) for t in (a, b)]
 
 
-@implements("polyadd")
+@implements("polyadd", values=True)
 def _polyadd(a1, a2):
     a, b = _aligned(numpy.polyadd, a1, a2)
     return a + b
 
 
-@implements("polysub")
+@implements("polysub", values=True)
 def _polysub(a1, a2):
     a, b = _aligned(numpy.polysub, a1, a2)
     return a - b
 
 
-@implements("polymul")
+@implements("polymul", values=True)
 def _polymul(a1, a2):
     return _convolve(*[_without_leading_zeros(t) for t in tensors(a1, a2)])
 
@@ -95,6 +106,7 @@ def _without_leading_zeros(p):
 
 @implements("polydiv")
 def _polydiv(u, v):
+    given = [host(t) for t in tensors(u, v)]
     u, v = [t.reshape(1) + 0.0 if t.ndim == 0 else t + 0.0 for t in tensors(u, v)]
     _ask(numpy.polydiv, u, v)
     m, n = u.shape[0] - 1, v.shape[0] - 1
@@ -105,14 +117,15 @@ def _polydiv(u, v):
         rest = F["concat"]([rest[1 : n + 1] - factor * v[1:], rest[n + 1 :]])
     if not quotient:
         return F["zeros_like"](v[:1]), u
-    values = host(rest)
-    start = 0
-    while start < len(values) - 1 and numpy.allclose(values[start], 0, rtol=1e-14):
-        start += 1
-    return F["stack"](quotient), rest[start:] if rest.size else F["zeros_like"](v[:1])
+    # NumPy says how long the remainder is: of leading coefficients that are zero but for rounding it keeps some.
+    values = numpy.polydiv(*given)
+    n, kept = rest.shape[0], len(values[1])
+    if kept > n:
+        rest = F["concat"]([beside(numpy.zeros(kept - n), rest).astype(rest.dtype), rest])
+    return moved_onto(values, (F["stack"](quotient), rest[rest.shape[0] - kept :]), u, "polydiv")
 
 
-@implements("poly")
+@implements("poly", values=True)
 def _poly(seq_of_zeros):
     zeros = tensor_of(seq_of_zeros)
     shape = zeros.shape
@@ -137,7 +150,7 @@ def _poly(seq_of_zeros):
     return result
 
 
-@implements("roots")
+@implements("roots", values=True)
 def _roots(p):
     p = tensor_of(p)
     if p.ndim != 1:
@@ -190,6 +203,7 @@ def _complex(p):
 
 @implements("polyfit")
 def _polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
+    given = (x, y, deg, rcond, full, w)
     x, y = [t + 0.0 for t in tensors(x, y)]
     refuse("polyfit", cov=(cov or None, "take it from the residuals"))
     if x.ndim != 1 or y.ndim not in (1, 2) or x.shape[0] != y.shape[0]:
@@ -210,4 +224,5 @@ def _polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
         import warnings
 
         warnings.warn("Polyfit may be poorly conditioned", numpy.exceptions.RankWarning, stacklevel=2)
-    return (solution, residuals, rank, singular, rcond) if full else solution
+        return solution
+    return as_plain(numpy.polyfit, (solution, residuals, rank, singular, rcond) if full else solution, *given)

@@ -182,7 +182,7 @@ def _ediff1d(ary, to_end=None, to_begin=None):
     return F["concat"](pieces) if len(pieces) > 1 else pieces[0]
 
 
-@implements("vander")
+@implements("vander", values=True)
 def _vander(x, N=None, increasing=False):
     x = tensor_of(x)
     if x.ndim != 1:

@@ -506,12 +506,12 @@ _linalg = raw_namespace().linalg
 
 
 def lstsq(a, b, rcond=None):
-    """numpy.linalg.lstsq of arrays, whose rank is an int."""
+    """numpy.linalg.lstsq of arrays."""
     found = least_squares(a, b, rcond)
-    if found is not None:
-        return found
-    solution, residuals, rank, singular = _lstsq(a, b, rcond)
-    return solution, residuals, int(rank), singular
+    if found is None:
+        return _lstsq(a, b, rcond)
+    solution, residuals, rank, singular = found
+    return solution, residuals, numpy.int32(rank), singular  # NumPy's type
 
 
 def cond(x, p=None):

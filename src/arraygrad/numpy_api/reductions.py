@@ -13,6 +13,7 @@ from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (
     OUT,
     F,
+    as_plain,
     axes_of,
     beside,
     host,
@@ -45,8 +46,12 @@ def masked(name, a, where, neutral):
         raise ValueError(f"numpy.{name}: where= needs initial=, as the reduction has no neutral element")
     a, where = tensors(a, where)
     not_enlarged(f"numpy.{name}", "where=", a.shape, where.shape)
-    neutral = tensors(neutral, a)[0].astype(a.dtype) if hasattr(neutral, "dtype") else neutral
-    return F["where"](where, a, F["zeros_like"](a.detach()) + neutral)
+    return F["where"](where, a, _in_dtype_of(a, neutral))
+
+
+def _in_dtype_of(a, value):
+    """A beginning of a reduction in the dtype in which it computes, whatever the number's own is."""
+    return tensors(value, a)[0].astype(a.dtype)
 
 
 def _check_number(name, initial):
@@ -59,10 +64,7 @@ def begun(name, function, result, initial):
     if initial is _NoValue or initial is None:
         return result
     _check_number(name, initial)
-    inexact = backend_of(result).xp.isdtype(result.dtype, ("real floating", "complex floating"))
-    if inexact and getattr(initial, "dtype", result.dtype) != result.dtype:
-        initial = tensors(initial, result)[0].astype(result.dtype)
-    return function(result, initial)
+    return function(result, _in_dtype_of(result, initial))
 
 
 def _as_numpys(ufunc, found, arguments):
@@ -125,7 +127,8 @@ def _mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoVal
         integral = dtype is None and backend_of(a).xp.isdtype(a.dtype, ("integral", "bool"))
         return (a.astype(numpy.float64) if integral else a).mean(axis=axis, dtype=dtype, keepdims=keep(keepdims))
     total = masked("mean", a, where, 0).sum(axis=axis, dtype=dtype, keepdims=keep(keepdims))
-    return total / _counted(a, where, axis, keep(keepdims)).astype(total.dtype)
+    mean = total / _counted(a, where, axis, keep(keepdims)).astype(total.dtype)
+    return as_plain(numpy.mean, mean, a, axis, dtype, None, keepdims, where=where)
 
 
 @implements("max", "amax")
@@ -175,7 +178,7 @@ def _var(name, a, axis, dtype, ddof, keepdims, where, mean):
         mean = total / (n if isinstance(n, int) else _counted(a, where, axis, True))
     squares = _squares(a - mean, _is_complex(a))
     squares = masked(name, squares, where, 0).sum(axis=axis, keepdims=keepdims)
-    left = n - ddof
+    left = (n if isinstance(n, int) else F["real"](n * 1.0)) - ddof
     if isinstance(n, int) and not isinstance(ddof, Tensor):
         left = max(left, 0)
         return squares / left if left else squares / beside(numpy.zeros((), host(F["real"](squares)).dtype), squares)
@@ -213,12 +216,18 @@ def _spread(name):
             given = {} if mean is _NoValue else {"mean": host(mean)}
             given = {"ddof": ddof, "keepdims": keep(keepdims), "where": _chosen(where), **given}
             return beside(getattr(numpy, name)(host(a), axis, dtype, **given), tensor_of(a))
-        if (where is True or where is _NoValue) and mean is _NoValue:
+        if (where is True or where is _NoValue) and mean is _NoValue and (dtype is None or not _is_numpys(a)):
             return getattr(tensor_of(a), name)(axis=axis, dtype=dtype, ddof=ddof, keepdims=keep(keepdims))
-        squares = _var(name, a, axis, dtype, ddof, keep(keepdims), where, mean)
-        return squares if name == "var" else root(squares)
+        found = _var(name, a, axis, dtype, ddof, keep(keepdims), where, mean)
+        found = found if name == "var" else root(found)
+        given = {key: value for key, value in (("where", where), ("mean", mean)) if value is not _NoValue}
+        return as_plain(getattr(numpy, name), found, a, axis, dtype, None, ddof, keepdims, **given)
 
     return spread
+
+
+def _is_numpys(a):
+    return isinstance(raw_array(tensor_of(a)), numpy.ndarray)
 
 
 def root(squares):
@@ -316,7 +325,7 @@ def _one(axis):
     return None if axis is None else operator.index(axis)
 
 
-@implements("median")
+@implements("median", values=True)
 def _median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     refuse("median", out=(out, OUT))
     a = tensor_of(a)

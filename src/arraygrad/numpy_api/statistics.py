@@ -181,7 +181,7 @@ def _quantiles(name, percent):
                 f"numpy.{name}: NumPy mixes the axes of q with those of the array where q has several axes and axis= "
                 "names several: reduce them one by one, or give q.ravel()"
             )
-        return in_layout(with_bits(found, values), values)
+        return in_layout(found, values)
 
     return quantile
 
@@ -230,9 +230,9 @@ def _moved_by_q(name, moving, q, method, value, counts, result):
 
 
 for _name in ("quantile", "nanquantile"):
-    implements(_name)(_quantiles(_name, False))
+    implements(_name, values=True)(_quantiles(_name, False))
 for _name in ("percentile", "nanpercentile"):
-    implements(_name)(_quantiles(_name, True))
+    implements(_name, values=True)(_quantiles(_name, True))
 
 
 @implements("nanmedian")
@@ -260,7 +260,7 @@ def _partition(a, kth, axis=-1, kind="introselect", order=None):
     return in_layout(F["take_along_axis"](a, beside(order, a), axis=axis), raw_array(a))
 
 
-@implements("sort_complex")
+@implements("sort_complex", values=True)
 def _sort_complex(a):
     a = tensor_of(a)
     order = numpy.lexsort((host(a).imag, host(a).real), axis=-1)
@@ -336,12 +336,12 @@ def _as_tensor(a):
     return a if isinstance(a, Tensor) or backend_among((a,)) is None else tensor_of(a)
 
 
-@implements("histogram_bin_edges")
+@implements("histogram_bin_edges", values=True)
 def _histogram_bin_edges(a, bins=10, range=None, weights=None):
     return _edges(a, bins, range, weights, tensor_among((a, bins, range, weights)))
 
 
-@implements("histogram")
+@implements("histogram", values=True)
 def _histogram(a, bins=10, range=None, density=None, weights=None):
     like = tensor_among((a, bins, weights, range))
     weights = weights if weights is None else _as_tensor(weights)
@@ -359,7 +359,7 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
     return counts, edges
 
 
-@implements("histogramdd")
+@implements("histogramdd", values=True)
 def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
     like = tensor_among((sample, bins, weights, range))
     weights = weights if weights is None else _as_tensor(weights)
@@ -403,7 +403,7 @@ def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
     return counts, edges
 
 
-@implements("histogram2d")
+@implements("histogram2d", values=True)
 def _histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     if not isinstance(bins, int | numpy.integer) and len(bins) not in (1, 2):  # the edges of both
         own = _bins(bins)[1]

@@ -140,7 +140,8 @@ UFUNCS = {
 
 def _at_least_double(x):
     xp = backend_of(x).xp
-    return x.astype(xp.complex128 if xp.isdtype(x.dtype, "complex floating") else xp.float64)
+    floating = xp.isdtype(x.dtype, ("real floating", "complex floating"))
+    return x.astype(F["result_type"](x, xp.float64) if floating else xp.float64)
 
 
 # -- where= and dtype= -------------------------------------------------------------------------------------------------
@@ -490,18 +491,22 @@ def _at(ufunc, function, a, indices, b=None):
     if not isinstance(a, Tensor):
         raise not_written(f"numpy.{name}.at", a)
     key = _host_key(indices)
-    if b is not None and name in ("add", "subtract") and isinstance(raw_array(a), numpy.ndarray):
-        b = value = tensors(b, a)[0]
-        if value.dtype != a.dtype and numpy.can_cast(value.dtype, a.dtype, "same_kind"):
-            b = value = value.astype(a.dtype)  # sums are of the dtype that they are added to
-        if add_at(a, key, value if name == "add" else -value):
-            return
+    raw = raw_array(a)
+    b = b if b is None else tensors(b, a)[0]
+    sums = b is not None and name in ("add", "subtract") and b.dtype == a.dtype
+    if sums and isinstance(raw, numpy.ndarray) and add_at(a, key, b if name == "add" else -b):
+        return
+    values = None
+    if type(raw) is numpy.ndarray:  # NumPy's own, as its loops over places round otherwise than those over arrays
+        values = raw.astype(a.dtype)
+        ufunc.at(values, key, *(() if b is None else (host(b),)))
     positions = numpy.arange(a.size).reshape(a.shape)[key]
     if b is not None:
-        b = F["broadcast_to"](tensors(b, a)[0], positions.shape)
-    if b is not None and name in ("add", "subtract"):
+        b = F["broadcast_to"](b, positions.shape)
+    if sums:
         added = _scattered(b, positions, a.shape)
-        a[...] = a + added if name == "add" else a - added
+        result = a + added if name == "add" else a - added
+        a[...] = result if values is None else with_bits(result, values)
         return
     # Round by round: the first time each element is named, then the second, ...
     order = positions.reshape(-1)
@@ -515,7 +520,8 @@ def _at(ufunc, function, a, indices, b=None):
         chosen = beside(order[now], a)
         old = flat[chosen]
         flat[chosen] = function(old) if given is None else function(old, given[beside(now, a)])
-    a[...] = flat.reshape(a.shape)
+    result = flat.reshape(a.shape)
+    a[...] = result if values is None else with_bits(result, values)
 
 
 def _host_key(indices):

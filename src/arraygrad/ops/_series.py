@@ -51,13 +51,7 @@ def erfcx_tail(x):
 
 # -- sin(y) / y --------------------------------------------------------------------------------------------------------
 
-_SINC = [(-1.0) ** k / math.factorial(2 * k + 1) for k in range(12)]
 _SINC_SLOPE = [(-1.0) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 12)]
-
-
-def sinc_series(y):
-    """sin(y) / y for |y| < 2."""
-    return polynomial(_SINC, y * y)
 
 
 def sinc_slope(y):

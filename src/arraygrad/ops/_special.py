@@ -30,7 +30,7 @@ _NAMES = {
         "k1": "modified_bessel_k1", "k0e": "scaled_modified_bessel_k0", "k1e": "scaled_modified_bessel_k1",
     },
     "dask": {"polygamma": None, "sinc": None},
-    "numpy": {"sinc": None},  # scipy.special.sinc is numpy.sinc, and the fallback is as accurate without SciPy
+    "numpy": {"sinc": None},  # scipy.special.sinc is numpy.sinc, whose formula the fallback has without SciPy
 }  # fmt: skip
 
 # Functions of an order, which the fallbacks look at.

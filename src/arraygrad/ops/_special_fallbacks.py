@@ -7,7 +7,7 @@ Sources: DLMF, the NIST Digital Library of Mathematical Functions, by equation n
 
 import math
 
-from arraygrad.ops._series import bessel_series, erfcx_tail, sinc_series
+from arraygrad.ops._series import bessel_series, erfcx_tail
 
 # name -> function(xp, *arrays)
 FALLBACKS: dict = {}
@@ -88,9 +88,9 @@ def log_ratio(xp, x, y):
 @_fallback
 def _sinc(xp, x):
     y = math.pi * x
-    small = xp.abs(y) < 0.5
-    away = xp.where(small, 1.0, y)
-    return xp.where(small, sinc_series(xp.where(small, y, 0.0)), xp.sin(away) / away)
+    at_zero = y == 0
+    away = xp.where(at_zero, 1.0, y)
+    return xp.where(at_zero, 1.0, xp.sin(away) / away)  # as NumPy computes it
 
 
 # -- gamma family ------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ use only the standard; einsum uses the library's own where there is one.
 import math
 
 from arraygrad.ops import _norms
-from arraygrad.ops._helpers import expand_reduced, keepdims_shape, normalize_axes
+from arraygrad.ops._helpers import expand_reduced, is_complex, keepdims_shape, normalize_axes
 from arraygrad.ops.kinds import general, linear, module_on_use, reduction, unary
 
 _einsum = module_on_use("arraygrad.ops._einsum")
@@ -184,6 +184,9 @@ def _norm_kind(x_ndim, axis, ord):
 
 
 def _norm(xp, x, ord, axis, keepdims):
+    own = getattr(xp.linalg, "norm", None)  # NumPy's sums the squares of all complex numbers in an order of its own
+    if own is not None and axis is None and is_complex(xp, x.dtype):
+        return own(x, ord, axis, keepdims)
     kind, axes, ord = _norm_kind(x.ndim, axis, ord)
     if kind == "vector":
         return xp.linalg.vector_norm(x, axis=axes, keepdims=keepdims, ord=ord)

@@ -453,10 +453,11 @@ binary(
 
 
 def _double(xp, x, like=None):
-    """An operand in double precision, a Python number as it is; `like` has the dtype of the result, where known."""
+    """An operand in double precision or more, a number as it is; `like` has the dtype of the result, where known."""
     if not hasattr(x, "dtype") or (like is not None and x.dtype == like.dtype):
         return x
-    return xp.astype(x, xp.complex128 if is_complex(xp, x.dtype) else xp.float64)
+    floating = xp.isdtype(x.dtype, ("real floating", "complex floating"))
+    return xp.astype(x, xp.result_type(x.dtype, xp.float64) if floating else xp.float64)
 
 
 def _float_power(xp, x1, x2):

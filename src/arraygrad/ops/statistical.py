@@ -4,7 +4,7 @@ May import: ops.kinds, ops._helpers, ops._scans. Rules use only the standard.
 """
 
 from arraygrad.ops import _scans
-from arraygrad.ops._helpers import at_axis, at_kinks, count, expand_reduced, normalize_axes, over_nonzero
+from arraygrad.ops._helpers import at_axis, at_kinks, count, expand_reduced, is_complex, normalize_axes, over_nonzero
 from arraygrad.ops.kinds import linear, reduction
 
 WITH_DTYPE = "x, /, *, axis=None, dtype=None, keepdims=False"
@@ -40,8 +40,14 @@ reduction(
 )
 
 
+def _factors(xp, g, x):
+    """What was multiplied: of complex numbers the real parts where the product was taken in a real dtype."""
+    return xp.real(x) if is_complex(xp, x.dtype) and not is_complex(xp, g.dtype) else x
+
+
 def _prod(xp, g, x, axis, keepdims):
     # no division by x: a zero's own derivative is the product of the others
+    x = _factors(xp, g, x)
     if x.ndim == 0:  # NumPy takes axis=0 there too
         return g
     axes = normalize_axes(axis, x.ndim)
@@ -135,6 +141,7 @@ def _cumulative_sum(xp, g, axis, include_initial):
 def _cumulative_prod(xp, g, x, axis, include_initial):
     if x.ndim == 0:  # NumPy takes axis=0 there too, and its result has one axis
         return g[-1]
+    x = _factors(xp, g, x)
     axis = normalize_axes(axis, x.ndim)[0]
     g = xp.moveaxis(_without_initial(g, axis, include_initial), axis, -1)
     x = xp.moveaxis(x, axis, -1)

@@ -1,6 +1,6 @@
 """What a generated call is, and how it is held to its reference: values, first and second derivatives, refusals.
 
-Imports of arraygrad: the public face.
+Imports of arraygrad: the public face; core.inplace, for whether a result without axes is a scalar.
 """
 
 import warnings
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import arraygrad as ag
+from arraygrad.core.inplace import is_scalar
 
 from ..check import directional
 from ..gradients import Mismatch, dot, random_direction
@@ -45,6 +46,9 @@ class Spelling:
         What `ours` may raise where the plain call answers. Without it, any exception is a failure.
     must_refuse : bool
         Where the plain call raises, ours must raise.
+    bits : bool
+        Whether values must be those of the plain call to the last bit, in containers of the same kind, and scalars
+        where it gives scalars.
     """
 
     what: str
@@ -58,6 +62,7 @@ class Spelling:
     dtypes: bool = True
     may_refuse: tuple = ()
     must_refuse: bool = True
+    bits: bool = False
 
 
 @dataclass
@@ -86,6 +91,15 @@ def parts(result):
     return [result]
 
 
+def kind_of(result):
+    """What a result is made of: containers by name, scalars and arrays."""
+    if isinstance(result, (list, tuple)):
+        return type(result).__name__, [kind_of(item) for item in result]
+    if isinstance(result, ag.Tensor):
+        return "scalar" if is_scalar(result) else "array"
+    return "array" if isinstance(result, np.ndarray) else "scalar"
+
+
 def raw(part):
     return part.numpy() if isinstance(part, ag.Tensor) else np.asarray(part)
 
@@ -107,12 +121,16 @@ def check(spelling, counts=None, seed=0):
     rng = np.random.default_rng(seed)
     copies = [np.array(a, copy=True) for a in spelling.arrays]
     try:
-        expected = [np.asarray(part) for part in parts(quiet(spelling.plain, *copies))]
+        plain = quiet(spelling.plain, *copies)
+        expected = [np.asarray(part) for part in parts(plain)]
     except Exception as error:
         return _refused(spelling, counts, error)
     try:
         tensors = _tensors(spelling.arrays)
-        results = parts(quiet(spelling.ours, *tensors))
+        found = quiet(spelling.ours, *tensors)
+        results = parts(found)
+        if spelling.bits and kind_of(found) != kind_of(plain):
+            raise Mismatch("value", f"{kind_of(found)}, of the plain call {kind_of(plain)}")
         _values(spelling, results, expected, counts)
         if spelling.order:
             _derivatives(spelling, tensors, results, counts, rng)
@@ -145,8 +163,12 @@ def _values(spelling, results, expected, counts):
         raise Mismatch("value", f"{len(results)} results, of the plain call {len(expected)}")
     for ours, theirs in zip(map(raw, results), expected, strict=True):
         counts.values += 1
+        if spelling.bits:  # operations compute in the processor's byte order
+            ours, theirs = (a.astype(a.dtype.newbyteorder("="), copy=False) for a in (ours, theirs))
         if ours.shape != theirs.shape or (spelling.dtypes and ours.dtype != theirs.dtype):
             raise Mismatch("value", f"{ours.dtype}{ours.shape}, of the plain call {theirs.dtype}{theirs.shape}")
+        if spelling.bits and not _same_bits(ours, theirs):
+            raise Mismatch("value", f"{ours.tolist()}, of the plain call {theirs.tolist()}, to the last bit")
         low = theirs.dtype in (np.dtype(np.float32), np.dtype(np.complex64), np.dtype(np.float16))
         rtol = max(spelling.value_rtol, 1e-4) if low else spelling.value_rtol
         if theirs.dtype.kind not in "fc":
@@ -157,6 +179,14 @@ def _values(spelling, results, expected, counts):
             good = np.allclose(ours, theirs, rtol=0.0, atol=rtol * scale, equal_nan=True)
         if not good:
             raise Mismatch("value", f"{ours.tolist()}, of the plain call {theirs.tolist()}")
+
+
+def _same_bits(ours, theirs):
+    """Equal numbers. A zero's sign counts but for complex numbers, whose rounding has none of its own."""
+    if not np.array_equal(ours, theirs, equal_nan=theirs.dtype.kind in "fc"):
+        return False
+    real = theirs.dtype.kind == "f"
+    return not real or np.array_equal(np.signbit(ours) & ~np.isnan(ours), np.signbit(theirs) & ~np.isnan(theirs))
 
 
 def _weights(rng, expected):
