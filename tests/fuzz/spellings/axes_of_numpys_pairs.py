@@ -125,7 +125,7 @@ def _spread(d):
     axis = d.axes(len(shape))
     a = d.array(shape)
     try:
-        right = np.mean(a, axis=axis, keepdims=True).shape
+        right = np.sum(a, axis=axis, keepdims=True).shape
     except np.exceptions.AxisError:
         right = d.near(shape)
     mean = d.array(right if d.chance(0.5) else d.near(d.one_of(right, shape)))
