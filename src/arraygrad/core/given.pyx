@@ -174,7 +174,7 @@ def note_source(TensorBase t not None, source):
 # that look.
 # (1) Memory of an argument: the result is noted as a view of it. Writes to either that would have to be recorded are
 #     refused, as for every view whose derivative is the user's own.
-# (2) Other memory, where the call is recorded: the result is a copy, so that what comes later does not change what nodes
+# (2) Other memory, where the call is recorded: the result is a copy, so that later writes do not change what nodes
 #     need. In the plain program it would show later writes. So the Tensor remembers the memory and its content
 #     (Source); a use of the Tensor after such a write is refused, and so is a write to the Tensor, which would have to
 #     show there.

@@ -95,7 +95,7 @@ cdef class Extra:
     cdef Op view_op                 # how: view_op with view_args, of which the first is parent
     cdef tuple view_args
     cdef long seen                  # Storage.history when grad_fn was derived
-    cdef str forbidden              # why writes are refused: multi, no_grad, inference, function, held; None: they are not
+    cdef str forbidden              # why writes are refused (multi, no_grad, inference, function, held), or None
     cdef object source              # Source of what a function of the program returned (given.pyx); None for most
     cdef bint deferred              # made in inference mode: grad_fn is derived where it is first used outside
     cdef dict attributes            # the user's own, None: there are none (attributes.pyx)

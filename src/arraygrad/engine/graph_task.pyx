@@ -47,7 +47,7 @@ cdef void note_outside(GraphTask task, ThreadState* ts) noexcept:
 cdef int handle_signals(GraphTask task) except -1:
     """Have Python run its handlers of signals that came, in the modes that the thread had outside of all runs.
 
-    The other handlers run where Python code of a rule or hook is interrupted, which Python does by itself: in its modes.
+    Where Python code of a rule or hook is interrupted, Python runs the handler by itself, in the modes of that code.
     """
     cdef ThreadState* ts = thread_state()
     cdef ThreadState now = ts[0]
