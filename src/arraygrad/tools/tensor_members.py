@@ -94,7 +94,7 @@ MEMBERS = {
     "as_integer_ratio": (
         "ValueError for more than one element. No gradient.",
         "",
-        ["t[0, 0].as_integer_ratio()"],
+        ["ag.asarray(np.array([0.5]))[0].as_integer_ratio()"],
     ),
     "is_integer": ("A bool. ValueError for more than one element.", "", ["t[0, 0].is_integer()"]),
     "detach": (
