@@ -20,8 +20,8 @@ from arraygrad.backends.numpy.elementwise cimport (
 )
 from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, laid_along, row_major
 from arraygrad.backends.numpy.loops cimport (
-    FPE_INVALID, FPE_UNDER, SLOT_F64, SUM_START, ArrayView, LoopSet, Rows, at_first_use, axis_mask, binary_loop, copy_into, empty_c,
-    empty_dense, fast_enabled, loop_set, reduce_by, reduced_dims, report,
+    FPE_INVALID, FPE_UNDER, SLOT_F64, SUM_START, ArrayView, LoopSet, Rows, at_first_use, axis_mask, binary_loop,
+    copy_into, empty_c, empty_dense, fast_enabled, loop_set, reduce_by, reduced_dims, report,
     reshaped, same_shape, split_axes, strided, unary_loop, view_of, wrapped,
 )
 from arraygrad.backends.numpy.row_copies cimport write_repeats
