@@ -90,23 +90,25 @@ def along_samples(formula, values, names, paired=False):
 
 
 def _row_by_row(found, rows, gaps, paired):
-    """The results of samples without their nan. Where nothing is left they are nan."""
+    """The results of samples without their nan; nan where too few elements are left, as SciPy has it."""
     outer = np.broadcast_shapes(*[a.shape[:-1] for a in rows])
     if paired:
         gaps = [np.any(gaps, axis=0)] * len(rows)
-    results, kind = [], None
+    results, kind, count = [], None, 1
     for place in np.ndindex(*outer):
-        kept_places = [np.flatnonzero(~gap[place]) for gap in gaps]
-        if not all(places.size for places in kept_places):
-            results.append(None)
+        left = [ag.take(a[place], np.flatnonzero(~gap[place])) for a, gap in zip(rows, gaps, strict=True)]
+        try:
+            result = found(left) if all(a.size for a in left) else None
+        except (ArithmeticError, ValueError):  # a formula of the count
+            result = None
+        if result is None:
+            results.append(sum(ag.sum(a) for a in left) * np.nan)
             continue
-        result = found([ag.take(a[place], places) for a, places in zip(rows, kept_places, strict=True)])
         kind = type(result) if isinstance(result, (tuple, list)) else None
         results.append(list(result) if kind else [result])
-    count = next((len(result) for result in results if result is not None), 1)
-    missing = ag.asarray(np.full((), np.nan))
+        count = len(results[-1])
     parts = [
-        ag.reshape(ag.stack([ag.asarray(missing if result is None else result[i]) for result in results]), outer)
+        ag.reshape(ag.stack([ag.asarray(one[i] if isinstance(one, list) else one) for one in results]), outer)
         for i in range(count)
     ]
     return kind(parts) if kind else parts[0]
