@@ -174,7 +174,7 @@ def add_summaries(methods, law, discrete=False):
             )
         if np.all(number):
             return value
-        return ag.where(number, value, 0.0) * np.where(number, 1.0, np.nan)
+        return value * np.where(number, 1.0, np.nan)
 
     def add(method, parameters, formulas):
         """`formulas(bound)` is a formula, or a list of them where SciPy returns several arrays."""
