@@ -82,9 +82,9 @@ gradient is infinite along the cofactors, and zero where all cofactors are.
 **Degenerate factorizations.** Gradients through singular values and eigenvalues are finite also when some are equal.
 Gradients through the vectors divide by the differences of the values: for vectors of values that are equal up to
 rounding they are nan, because these vectors are not determined. Vectors whose own value stands alone have derivatives
-of every order, whatever the other values are; where values are equal to the last bit, a gradient that is zero for all
-of eigenvectors and eigenvalues is taken for unknown, and gives nan. Complex
-vectors are determined up to a phase, and vectors that only complete U, Vh or Q to a square matrix not at all: a gradient that depends on either raises RuntimeError.
+of every order, whatever the other values are; where values are equal to the last bit, gradients of values that are
+all zero say nothing about the vectors, which is nan too. Complex vectors are determined up to a phase, and vectors that
+only complete U, Vh or Q to a square matrix not at all: a gradient that depends on either raises RuntimeError.
 
 **Hermitian matrices.** `cholesky`, `eigh` and `eigvalsh` read one triangle: the lower one, or the upper one for
 `upper=True` and NumPy's `UPLO="U"`; of libraries that read more, arraygrad shows them one triangle. The gradient is

@@ -1,8 +1,8 @@
 """Matrix equations: Sylvester's, Lyapunov's and Riccati's, by the implicit function theorem.
 
-May import: arraygrad, scipy._declare, scipy.linalg._chapter, numpy. The adjoint equation is of the same kind and solved by
-the same function, so that derivatives of any order follow. Source of the linear ones: Kao and Hennequin (2020), "Automatic
-differentiation of Sylvester, Lyapunov, and algebraic Riccati equations".
+May import: arraygrad, scipy._declare, scipy.linalg._chapter, numpy. The adjoint equation is of the same kind and solved
+by the same function, so that derivatives of any order follow. Source of the linear ones: Kao and Hennequin (2020),
+"Automatic differentiation of Sylvester, Lyapunov, and algebraic Riccati equations".
 """
 
 import numpy as np
