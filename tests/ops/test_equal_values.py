@@ -92,7 +92,9 @@ def svd_again(x):
 
 
 NOT_KNOWN = {
-    "the matrix again": lambda x: np.sum(both(lambda w, v: (v * w) @ np.transpose(v))(x) * np.arange(9.0).reshape(3, 3)),
+    "the matrix again": lambda x: np.sum(
+        both(lambda w, v: (v * w) @ np.transpose(v))(x) * np.arange(9.0).reshape(3, 3)
+    ),
     "one element of it": lambda x: both(lambda w, v: (v * w) @ np.transpose(v))(x)[1, 0],
     "a vector that has a partner": lambda x: np.linalg.eigh(x)[1][0, 0] ** 2 + np.linalg.eigh(x)[1][0, 2],
     "svd again": lambda x: svd_again(x)[1, 0],

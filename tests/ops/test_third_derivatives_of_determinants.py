@@ -94,7 +94,7 @@ def test_powers_have_three_derivatives(n):
 def test_the_third_power_is_all_words_of_three_letters():
     rng = np.random.default_rng(3)
     directions, weights = rng.normal(size=(3, 3, 3)), rng.normal(size=(3, 3))
-    f = lambda x: np.sum(weights * np.linalg.matrix_power(x, 3))  # noqa: E731
+    f = lambda x: np.sum(weights * np.linalg.matrix_power(x, 3))
     for direction in directions:
         f = slope(f, direction)
     expected = sum(np.sum(weights * (a @ b @ c)) for a, b, c in itertools.permutations(directions))

@@ -157,7 +157,8 @@ general(
     numpy=("linalg.svd",),
     doc="Singular value decomposition of matrices (..., m, n). The columns of U and rows of Vh beyond min(m, n) are "
     "arbitrary: a gradient that reaches them is an error. Gradients that come through the vectors of singular "
-    "values that are equal up to rounding are nan; for complex x these must not depend on the vectors' phases (Townsend 2016).",
+    "values that are equal up to rounding are nan; for complex x these must not depend on the vectors' phases "
+    "(Townsend 2016).",
 )
 general(
     "svdvals",
@@ -177,8 +178,8 @@ general(
     holomorphic=False,
     numpy=("linalg.eigh",),
     doc="Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices (..., n, n). Gradients that "
-    "come through the vectors of eigenvalues that are equal up to rounding are nan; for complex x these must not depend "
-    "on the vectors' phases. "
+    "come through the vectors of eigenvalues that are equal up to rounding are nan; for complex x these must not "
+    "depend on the vectors' phases. "
     "Only the lower triangle of x is read, and the gradient is that of its elements.",
 )
 general(
@@ -201,7 +202,8 @@ general(
     holomorphic=False,
     numpy=("linalg.eig",),
     doc="Eigenvalues and eigenvectors of length one, complex, of square matrices (..., n, n). Gradients that "
-    "come through the vectors of equal eigenvalues are nan; they must not depend on the vectors' phases (Boeddeker et al. 2017).",
+    "come through the vectors of equal eigenvalues are nan; they must not depend on the vectors' phases "
+    "(Boeddeker et al. 2017).",
 )
 general(
     "eigvals",

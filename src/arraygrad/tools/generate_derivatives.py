@@ -91,9 +91,11 @@ of the zeros it gets. `with ag.zero_annihilates():` makes such a product zero.
 gradient is infinite along the cofactors, and zero where all cofactors are.
 
 **Degenerate factorizations.** Gradients through singular values and eigenvalues are finite also when some are equal.
-Gradients through the vectors divide by the differences of the values: equal values give nan or inf, because the
-vectors are not determined there. Complex vectors are determined up to a phase, and vectors that only complete U, Vh
-or Q to a square matrix not at all: a gradient that depends on either raises RuntimeError.
+Gradients through the vectors divide by the differences of the values: for vectors of values that are equal up to
+rounding they are nan, because these vectors are not determined. Vectors whose own value stands alone have derivatives
+of every order, whatever the other values are; where values are equal to the last bit, gradients of values that are
+all zero say nothing about the vectors, which is nan too. Complex vectors are determined up to a phase, and vectors that
+only complete U, Vh or Q to a square matrix not at all: a gradient that depends on either raises RuntimeError.
 
 **Hermitian matrices.** `cholesky`, `eigh` and `eigvalsh` read one triangle: the lower one, or the upper one for
 `upper=True` and NumPy's `UPLO="U"`; of libraries that read more, arraygrad shows them one triangle. The gradient is

@@ -14,7 +14,16 @@ import arraygrad as ag
 from arraygrad.scipy._declare import REGISTRY, gradients_of_composition, raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.linalg import _equations as _declared  # noqa: F401 (declares solve_continuous_lyapunov)
-from arraygrad.scipy.linalg._chapter import NAMES, adjoint, by_composition, by_rule, constants, is_complex, no_rule, shape_of
+from arraygrad.scipy.linalg._chapter import (
+    NAMES,
+    adjoint,
+    by_composition,
+    by_rule,
+    constants,
+    is_complex,
+    no_rule,
+    shape_of,
+)
 from arraygrad.scipy.linalg._forms import gather
 from arraygrad.scipy.linalg._solve import GILES
 
@@ -92,7 +101,9 @@ def _eig_banded(g, ans, a_band, lower=False, eigvals_only=False, select="a"):
         places = _chosen(raw(w), raw(all_w))
         vectors = ag.take(all_v, places, axis=1)
         if v is not None:  # at SciPy's signs and phases: the product must not depend on the phases of either
-            turn = ag.sum(ag.conj(vectors) * v, axis=0) if is_complex(vectors) else np.sum(raw(vectors) * raw(v), axis=0)
+            turn = (
+                ag.sum(ag.conj(vectors) * v, axis=0) if is_complex(vectors) else np.sum(raw(vectors) * raw(v), axis=0)
+            )
             vectors = vectors * (turn / np.abs(turn))
         return ag.take(all_w, places), vectors
 

@@ -24,7 +24,7 @@ def by_rule(name, of, source, *, core, each=False, **options):
 
 
 def by_composition(name, of, source, *, core=None, each=False, **options):
-    """`composed` for the function `name`, whose composition is that of stacks too; without `core` it takes no stacks."""
+    """`composed` for the function `name`, that of stacks too; without `core` it counts axes itself."""
     return _declared(CHAPTER.by_composition, name, of, source, core, each, options)
 
 

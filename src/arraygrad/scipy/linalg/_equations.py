@@ -1,8 +1,8 @@
 """Matrix equations: Sylvester's, Lyapunov's and Riccati's, by the implicit function theorem.
 
-May import: arraygrad, scipy._declare, scipy.linalg._chapter, numpy. The adjoint equation is of the same kind and solved by the
-same function, so that derivatives of any order follow. Source of the linear ones: Kao and Hennequin (2020), "Automatic
-differentiation of Sylvester, Lyapunov, and algebraic Riccati equations".
+May import: arraygrad, scipy._declare, scipy.linalg._chapter, numpy. The adjoint equation is of the same kind and solved
+by the same function, so that derivatives of any order follow. Source of the linear ones: Kao and Hennequin (2020),
+"Automatic differentiation of Sylvester, Lyapunov, and algebraic Riccati equations".
 """
 
 import numpy as np
@@ -20,7 +20,11 @@ mm = ag.matmul
 @by_rule("solve_sylvester", "a b q", KAO, core="a:2 b:2 q:0|2")
 def _solve_sylvester(g, ans, a, b, q):
     w = NAMES["solve_sylvester"](adjoint(ag.asarray(a)), adjoint(ag.asarray(b)), g)
-    return {"a": lambda: -mm(w, adjoint(ans)), "b": lambda: -mm(adjoint(ans), w), "q": w if np.ndim(q) else ag.linalg.trace(w)}
+    return {
+        "a": lambda: -mm(w, adjoint(ans)),
+        "b": lambda: -mm(adjoint(ans), w),
+        "q": w if np.ndim(q) else ag.linalg.trace(w),
+    }
 
 
 @by_rule("solve_continuous_lyapunov", "a q", KAO, core="a:2 q:2")

@@ -20,10 +20,17 @@ __all__ = []
 
 _PLAIN = (0, "N")  # trans= of the matrix itself
 
-for _name, _parameters, _ndims in (
-    ("inv", "x, /", (2,)), ("det", "x, /", (2,)), ("solve", "x1, x2, /", (2, 1)), ("solve", "x1, x2, /", (2, 2)),
+
+def _of_equations(args, kwargs):
+    """All calls of solve but those with one number, by which SciPy divides right sides of any length."""
+    return None if args and getattr(args[0], "shape", None) == (1, 1) else (args, kwargs)
+
+
+for _name, _parameters, _ndims, _served in (
+    ("inv", "x, /", (2,), None), ("det", "x, /", (2,), None),
+    ("solve", "x1, x2, /", (2, 1), _of_equations), ("solve", "x1, x2, /", (2, 2), _of_equations),
 ):  # fmt: skip
-    everyday(f"linalg.{_name}", _parameters, rules=OPS[_name].entry.rules, like=_name, ndims=_ndims)
+    everyday(f"linalg.{_name}", _parameters, rules=OPS[_name].entry.rules, like=_name, ndims=_ndims, served=_served)
 
 
 # -- Cholesky factors -------------------------------------------------------------------------------------------------

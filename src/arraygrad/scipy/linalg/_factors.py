@@ -1,6 +1,7 @@
 """Factorisations: the rules of the table, at the signs and orders that SciPy's LAPACK chose.
 
-May import: arraygrad, core.tensor, engine, namespaces.namespace, ops._factorizations, scipy._declare, scipy._guards, scipy.linalg._chapter, numpy, SciPy.
+May import: arraygrad, core.tensor, engine, namespaces.namespace, ops._factorizations, scipy._declare,
+scipy._guards, scipy.linalg._chapter, numpy, SciPy.
 """
 
 import functools
@@ -132,7 +133,13 @@ def _lu_factor(g, ans, a):
 # -- QR ---------------------------------------------------------------------------------------------------------------
 
 
-@by_rule("qr", "a", "the table: Giles (2008); Seeger et al. (2017)", core="a:2", each=lambda named: named.get("pivoting", False))
+@by_rule(
+    "qr",
+    "a",
+    "the table: Giles (2008); Seeger et al. (2017)",
+    core="a:2",
+    each=lambda named: named.get("pivoting", False),
+)
 def _qr(g, ans, a, mode="full", pivoting=False):
     a = ag.asarray(a)
     m, n = shape_of(a)[-2:]

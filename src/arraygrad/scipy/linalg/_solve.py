@@ -63,7 +63,13 @@ def _solve(a, b, lower=False, assume_a=None, transposed=False):
 
 @plainly("linalg.solve", "b")
 def _solve_adjoint(g, a, assume_a=None, transposed=False):
-    if np.ndim(a) != 2 or not g.size or assume_a not in (None, "gen", "general") or (transposed and not is_real(a)):
+    if (
+        np.ndim(a) != 2
+        or np.size(a) == 1
+        or not g.size
+        or assume_a not in (None, "gen", "general")
+        or (transposed and not is_real(a))
+    ):
         return None
     factors = scipy.linalg.lu_factor(a, check_finite=False)
     return scipy.linalg.lu_solve(factors, g, 0 if transposed else 2, check_finite=False)

@@ -7,8 +7,8 @@ stack; they broadcast among the arguments, and are the first ones of every resul
 each argument has, in a text such as "a:2 b:1|2":
 
 - `b:1|2`: a vector where the argument has one axis or none, else a matrix. `q:0|2` likewise: a number or a matrix.
-- `lu_and_piv:2,1`: of the elements of a tuple. One count holds for all elements (`arrs:2`), and `c_and_lower:2,-` leaves
-  the second one as it is.
+- `lu_and_piv:2,1`: of the elements of a tuple. One count holds for all elements (`arrs:2`), and `c_and_lower:2,-`
+  leaves the second one as it is.
 
 An argument with fewer axes than those gets axes of length one in front, as numpy.atleast_1d and atleast_2d give.
 """
