@@ -43,8 +43,9 @@ def set_answers(module):
 
 
 def set_teller(str name):
-    """Have the module of that name warn where no adopted call runs (arraygrad.adoption.unadopted). It is imported by the
-    first question.
+    """Have the module of that name warn where no adopted call runs (arraygrad.adoption.unadopted).
+
+    It is imported by the first question.
     """
     global _teller_name
     _teller_name = name

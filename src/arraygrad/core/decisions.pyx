@@ -16,7 +16,7 @@ from cpython.object cimport PyObject
 
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport TensorBase
-from arraygrad.engine.node cimport ThreadState, thread_state
+from arraygrad.engine.node cimport thread_state
 
 cdef extern from *:
     """
@@ -32,7 +32,7 @@ cdef extern from "Python.h":
     ctypedef struct PyCodeObject:
         pass
     PyFrameObject* PyEval_GetFrame()                    # borrowed
-    PyCodeObject* PyFrame_GetCode(PyFrameObject* frame) # new
+    PyCodeObject* PyFrame_GetCode(PyFrameObject* frame)  # new
     int PyFrame_GetLasti(PyFrameObject* frame)
     void Py_DECREF(PyCodeObject* o)
 
