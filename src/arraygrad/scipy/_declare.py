@@ -256,10 +256,13 @@ def composition(name, original, of, source, *, order="any"):
             plain = watched(name, args, leaks=leaks)
             named = dict(zip(kwargs, watched(name, kwargs.values(), leaks=leaks), strict=True))
             try:
-                return original(*plain, **named)
+                found = original(*plain, **named)
             except Exception:
                 if not leaks:
                     raise
+            else:
+                if not leaks:  # SciPy may have caught the refusal
+                    return found
             # A function has turned out to read a Tensor that was found in no closure and in no attribute of its object.
             with watching(f"scipy.{name}", leaks, True):
                 return function(*args, **kwargs)
