@@ -661,8 +661,9 @@ def _all_nan(ans):
 
 
 # How far values of a composition may be from SciPy's, relative to the largest: what another axis or another shape gives
-# is farther away, and what rounding does to differences of nearly equal numbers is not. The square of that is what values
-# may be apart in any case, as a skewness that is zero by symmetry is: of results below it only the shape is compared.
+# is farther away, and what rounding does to differences of nearly equal numbers is not. The square of that is what
+# values may be apart in any case, as a skewness that is zero by symmetry is: of results below it only the shape is
+# compared.
 _NEAR = {8: 1e-3, 4: 3e-2}
 
 
