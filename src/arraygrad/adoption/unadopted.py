@@ -30,9 +30,8 @@ from arraygrad.core.tensor import Tensor
 __all__ = ["tell_attribute", "tell_class"]
 
 _MANY = 4096  # so many instructions are known
-_known: dict = {}  # (code, offset of an instruction) -> what it asks: a tuple of classes, a name, _NOTHING
+_known: dict = {}  # (code, offset of an instruction) -> what it asks: a tuple of classes, their syntax, _NOTHING
 _NOTHING = object()  # it asks nothing of the object's class
-_OPEN = object()  # the classes are another value in every call
 _ISSCALAR = getattr(numpy.isscalar, "__wrapped__", numpy.isscalar).__code__
 _DISPATCHERS = vars(functools)
 _LACKED = ("shape", "ndim", "size", "dtype")
@@ -61,7 +60,7 @@ def tell_class(t):
         return
     asked = _asked(frame)
     if asked is not _NOTHING:
-        _compare(t, frame, _classes(frame) if asked is _OPEN else asked)
+        _compare(t, frame, _classes(asked, frame) if isinstance(asked, ast.expr) else asked)
 
 
 def tell_attribute(t, name):
@@ -86,7 +85,7 @@ def _python(frame):
 
 
 def _asked(frame):
-    """The classes that the instruction asks for, which a frame is at; _NOTHING, _OPEN."""
+    """The classes that the instruction asks for, which a frame is at; their syntax where a call sets them; _NOTHING."""
     key = (frame.f_code, frame.f_lasti)
     known = _known.get(key)
     if known is None:
@@ -115,13 +114,13 @@ def _look(frame):
     inner = {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)}
     code = frame.f_code
     if inner & {*code.co_varnames, *code.co_freevars, *code.co_cellvars}:
-        return _OPEN
-    return _classes(frame)
+        return node.args[1]
+    return _classes(node.args[1], frame)
 
 
-def _classes(frame):
+def _classes(node, frame):
     """The second argument of the isinstance that a frame is at, as a tuple."""
-    found = _flat(_value(_node(frame).args[1], frame))
+    found = _flat(_value(node, frame))
     return (numpy.generic, numpy.ndarray, float, complex) if None in found else found  # not known: as good as told
 
 

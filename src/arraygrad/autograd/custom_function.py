@@ -181,11 +181,14 @@ _no_setup = Function.setup_context
 
 
 def _watched(cls, backward, attributes):
-    """(Reader, what it has seen) of a backward and of what is set on ctx; None where nothing of it can change."""
-    if not constants_are_compared():
+    """(Reader, what it has seen) of a backward and of what is set on ctx; None where nothing of it can change.
+
+    arraygrad's own Functions read nothing that a program changes, or compare it themselves.
+    """
+    if cls.__module__.partition(".")[0] == "arraygrad" or not constants_are_compared():
         return None
     reader = cls.__dict__.get("_reader")
-    if reader is None or reader.functions[0] is not backward:
+    if reader is None or reader.functions[0] != backward:  # a bound method is made anew each time
         reader = cls._reader = Reader(cls.__name__, (backward,))
     holders = {f"ctx.{name}": value for name, value in attributes.items() if is_holder(value)} if attributes else None
     seen = reader.seen(holders)

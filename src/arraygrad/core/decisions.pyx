@@ -44,7 +44,7 @@ cdef enum:
     LARGE = 1000            # elements
     ASKED = 8               # at this one the frame is looked at
 
-cdef frozenset deciding = frozenset(("less", "less_equal", "greater", "greater_equal", "sign", "signbit", "copysign"))
+cdef frozenset deciding = frozenset(("less", "less_equal", "greater", "greater_equal", "sign", "signbit"))
 cdef object _selects = None
 
 
@@ -112,7 +112,7 @@ cdef int decided(Op op, object a, object b, TensorBase out) except -1:
         place.ignored = True
         place.first, place.last = [], []
         return 0
-    pair = (a, 0.0 if b is None or op.name == "copysign" else b)
+    pair = (a, 0.0 if b is None else b)
     if len(place.first) < (FIRST if out.value.meta.size <= LARGE else FEW):
         place.first.append(pair)
     else:

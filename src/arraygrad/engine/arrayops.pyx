@@ -26,7 +26,7 @@ cdef bint is_held(object array, Py_ssize_t held) except -1:
     while base is not None:
         if Py_REFCNT(<PyObject*>base) > 2:      # its view's and ours
             return True
-        base = getattr(base, "base", None)
+        base = getattr(base, "base", getattr(base, "obj", None))    # of a memoryview what it shows
     return False
 
 

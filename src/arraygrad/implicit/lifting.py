@@ -197,6 +197,8 @@ class _Copies:
             return list(one)
         if type(one) in _DICTS:
             return list(one.values())
+        if hasattr(type(one), "__del__"):
+            return []  # the end of a copy would close what the object holds
         return list(_attributes(one).values())
 
     def of(self, one, values):
@@ -242,16 +244,28 @@ class _Copier:
                 made[key] = self.of(part)
         else:
             for name, part in _attributes(one).items():
-                object.__setattr__(made, name, self.of(part))
+                if not self._is_computed_again(one, name, part):
+                    object.__setattr__(made, name, self.of(part))
         return made
+
+    def _is_computed_again(self, one, name, part):
+        """Whether an attribute is what a cached property has computed of the Tensors since: of their old values."""
+        return (
+            isinstance(getattr(type(one), name, None), functools.cached_property)
+            and not self.plan.leads(part)
+            and any(map(_is_recorded, flatten(part)[0]))
+        )
 
     def _function(self, f):
         cells = []
         for cell in f.__closure__ or ():
             parts = [] if self.plan.is_written(cell) else contents_of(cell)
             cells.append(types.CellType() if any(map(self.plan.leads, parts)) else cell)
-        made = types.FunctionType(f.__code__, self._space(f), f.__name__, None, tuple(cells) or None)
-        self.made[id(f)] = made  # before its parts: a function may hold itself
+        space, names = self._space(f)
+        made = types.FunctionType(f.__code__, space, f.__name__, None, tuple(cells) or None)
+        self.made[id(f)] = made  # before its parts: a function may hold itself, or call itself by its name
+        for name in names:
+            space[name] = self.of(f.__globals__[name])
         made.__defaults__, made.__kwdefaults__ = self.of(f.__defaults__), self.of(f.__kwdefaults__)
         made.__dict__.update(f.__dict__)
         for new, cell in zip(cells, f.__closure__ or (), strict=True):
@@ -260,17 +274,14 @@ class _Copier:
         return made
 
     def _space(self, f):
-        """The globals of a function, with copies of those that lead to the Tensors."""
+        """(the globals of a copy of a function, the names among them whose values are to be copied)."""
         space = f.__globals__
         names = [name for name in names_of(f.__code__) if name in space and self.plan.leads(space[name])]
         if not names or space.get("__name__", "").partition(".")[0] in _LIBRARIES:
-            return self.spaces.get(id(space), space)
-        made = self.spaces.get(id(space))
-        if made is None:
-            made = self.spaces[id(space)] = dict(space)
-        for name in names:
-            made[name] = self.of(space[name])
-        return made
+            return self.spaces.get(id(space), space), ()
+        if id(space) not in self.spaces:
+            self.spaces[id(space)] = dict(space)
+        return self.spaces[id(space)], names
 
 
 def _shell(one):
@@ -299,8 +310,15 @@ def _attributes(one):
 
 @functools.lru_cache(maxsize=1024)
 def _made_of_object(cls):
-    """Whether a class and its bases are made by `class` statements, so that its objects are no more than attributes."""
-    return all(base is object or base.__flags__ & _MADE_BY_CLASS for base in cls.__mro__)
+    """Whether a class and its bases are made by `class` statements, so that its objects are no more than attributes.
+
+    Compiled code may make classes with the same flag. Those have a compiled `__new__` of their own.
+    """
+    return all(
+        base is object
+        or (base.__flags__ & _MADE_BY_CLASS and not isinstance(vars(base).get("__new__"), types.BuiltinFunctionType))
+        for base in cls.__mro__
+    )
 
 
 _MADE_BY_CLASS = 1 << 9  # Py_TPFLAGS_HEAPTYPE

@@ -109,7 +109,12 @@ class Trajectory:
 
     def begin(self, t, y):
         """Note the start; a solver that is begun again has its steps from there."""
-        self.times, self._states, self._every = [t], {0: y}, 1
+        self.times, self._states, self._every = [t], {0: y.copy()}, 1  # it may be the caller's array
+
+    @property
+    def start(self):
+        """The state at the start."""
+        return self._states[0]
 
     def add(self, t, y):
         """Note a step that was accepted."""
@@ -160,7 +165,7 @@ class _Backwards:
         self.trajectory, self.tableau, self.times = trajectory, trajectory.tableau, trajectory.times
         self.f, self.arguments, self.dtype = f, arguments, dtype
         self.first = 0 in arguments.positions()
-        self.start = arrays[0] if self.first else arguments.raw()[0]
+        self.start = arrays[0] if self.first else trajectory.start
         self.parameters = list(arrays[1:] if self.first else arrays)
         self.recorded = any(isinstance(array, Tensor) for array in arrays)
 
@@ -248,9 +253,10 @@ class _Backwards:
         `after`: by the state where it ends; `p`, `of_stages`: of values within it, see `_within`.
         """
         tableau, h = self.tableau, self.times[n + 1] - self.times[n]
+        extended = self._reaches_extension(of_stages)
         if after is not None:
             p, of_stages = _added(p, after), _added(of_stages, tableau.whole[:, None] * after)
-        count = tableau.n if self.reaches_no_more(of_stages, tableau.n) else tableau.size
+        count = tableau.size if extended else tableau.n
         values, pulls = [], []
         for i in range(count):
             slope = functools.partial(self._slope, n, i)
@@ -270,10 +276,14 @@ class _Backwards:
             grown = [_added(known, part) for known, part in zip(grown, by_parameters, strict=True)]
         return p, grown
 
-    @staticmethod
-    def reaches_no_more(of_stages, n):
-        """Whether the first n stages are all that a gradient reaches."""
-        return not numpy.any(raw(of_stages[n:]))
+    def _reaches_extension(self, of_stages):
+        """Whether gradients of values within a step reach the stages beside those of the step itself.
+
+        Recorded ones may be zero and have a derivative: that of a sum of squares is zero where the fit is exact.
+        """
+        if of_stages is None:
+            return False
+        return isinstance(of_stages, Tensor) or bool(numpy.any(of_stages[self.tableau.n :]))
 
 
 def _total(parts):

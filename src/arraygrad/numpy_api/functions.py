@@ -1,6 +1,6 @@
 """NumPy's functions on Tensors, with NumPy's signatures, over table operations (`__array_function__`).
 
-May import: core.convert, core.given, ops, core.tensor, namespaces.bind, numpy.
+May import: core.convert, core.given, core.inplace, core.tensor, engine.node, ops, namespaces.bind, numpy.
 
 Reductions are in `numpy_api.reductions`, functions of shape in `numpy_api.shapes`, products, numpy.linalg and numpy.fft
 in `numpy_api.linalg`. Keywords without a recorded counterpart (out=, where=, initial=) raise TypeError unless they have
@@ -606,7 +606,8 @@ def with_bits(t, values):
         apart = numpy.isfinite(raw) & numpy.isfinite(values) & (raw != values)
         if not apart.any():
             return t
-        t = t + beside(numpy.where(apart, values - numpy.where(apart, raw, 0), numpy.array(-0.0, raw.dtype)), t)
+        none = -numpy.zeros((), raw.dtype)  # -0.0, of complex numbers in both parts: its sum with a zero is that
+        t = t + beside(numpy.where(apart, values - numpy.where(apart, raw, 0), none), t)
     return t
 
 

@@ -90,8 +90,9 @@ def array_ufunc(ufunc, method, inputs, kwargs):
         If the ufunc, its method or a keyword has no recorded counterpart, or if `out` is no Tensor, as in
         `array += tensor`.
     """
-    if _writes_integers(method, inputs, kwargs.get("out")):
-        return getattr(ufunc, method)(*[raw_array(x) if isinstance(x, Tensor) else x for x in inputs], **kwargs)
+    if (kwargs or method == "at") and _writes_integers(method, inputs, kwargs):
+        kwargs = {key: _raw(value) for key, value in kwargs.items()}
+        return getattr(ufunc, method)(*map(_raw, inputs), **kwargs)
     op = _plain.get(ufunc)
     if op is not None and method == "__call__" and len(kwargs) == 1 and isinstance(kwargs.get("out"), tuple):
         (out,) = kwargs["out"]
@@ -388,13 +389,18 @@ def _backend(inputs):
     return None
 
 
-def _writes_integers(method, inputs, out):
+def _writes_integers(method, inputs, kwargs):
     """Whether a call writes into plain arrays, and its Tensors hold integers, which have no gradient to lose."""
+    out = kwargs.get("out")
     outs = inputs[:1] if method == "at" else out if isinstance(out, tuple) else (out,)
     if not all(type(target) is numpy.ndarray for target in outs):
         return False
-    tensors = [x for x in inputs if isinstance(x, Tensor)]
+    tensors = [x for x in (*inputs, *kwargs.values()) if isinstance(x, Tensor)]
     return all(isinstance(raw_array(t), numpy.ndarray) and t.dtype.kind in "iub" for t in tensors)
+
+
+def _raw(x):
+    return raw_array(x) if isinstance(x, Tensor) else x
 
 
 def _outs(name, out):

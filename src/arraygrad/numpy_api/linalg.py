@@ -381,9 +381,10 @@ def _lstsq(a, b, rcond=None):
         raise numpy.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
     if a.shape[0] != b.shape[0]:
         raise numpy.linalg.LinAlgError("Incompatible dimensions")
+    eps = float(backend_of(a).xp.finfo(dtype).eps)
     if rcond is None:
-        rcond = float(backend_of(a).xp.finfo(dtype).eps) * max(a.shape)
-    return _least_squares(a, b, max(rcond, 0.0))
+        rcond = eps * max(a.shape)
+    return _least_squares(a, b, eps if rcond < 0 else rcond)  # for less than zero LAPACK leaves out rounding errors
 
 
 @implements("linalg.tensorinv")

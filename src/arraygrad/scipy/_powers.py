@@ -49,17 +49,25 @@ class _Power(Function):
     def backward(ctx, g):
         y, p = ctx.saved_tensors
         k, odd = ctx.k, ctx.odd
-        still = np.asarray(np.asarray(raw(g)) == 0.0)  # what does not count stays out of it
         of_y = of_p = None
         with np.errstate(all="ignore"):
             if ctx.needs_input_grad[0]:
                 of_y = p * _Power.apply(y, p - 1.0, k, not odd)
                 if k:
                     of_y = of_y + k * _Power.apply(y, p - 1.0, k - 1, not odd)
-                of_y = ag.where(still, 0.0, g * of_y)
+                of_y = _times(g, of_y)
             if ctx.needs_input_grad[1]:
-                of_p = ag.where(still, 0.0, g * _Power.apply(y, p, k + 1, odd))
+                of_p = _times(g, _Power.apply(y, p, k + 1, odd))
         return of_y, of_p, None, None
+
+
+def _times(g, slope):
+    """g * slope; zero where g is, also of an infinite slope: what does not count stays out of it.
+
+    A zero of g keeps its derivative elsewhere, which is the slope: that of a square is zero where the square is.
+    """
+    still = np.asarray((np.asarray(raw(g)) == 0.0) & ~np.isfinite(np.asarray(raw(slope))))
+    return g * (ag.where(still, 0.0, slope) if still.any() else slope)
 
 
 def abs_power(y, p=1.0, logs=0):

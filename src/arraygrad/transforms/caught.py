@@ -22,7 +22,7 @@ import types
 
 __all__ = ["goes_on_with_it"]
 
-_NUMBERS = {float, complex}
+_NUMBERS = (float, complex)
 _MAKERS = frozenset(("asarray", "asanyarray", "ascontiguousarray", "float64", "complex128", "double"))
 _NAMES = {  # of math: NumPy's
     "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",
@@ -73,7 +73,7 @@ class _Bare(ast.NodeTransformer):
         self.values = values
 
     def visit_Call(self, node):
-        made = isinstance(node.func, ast.Name) and self.values.get(node.func.id) in _NUMBERS
+        made = isinstance(node.func, ast.Name) and any(self.values.get(node.func.id) is kind for kind in _NUMBERS)
         node = self.generic_visit(node)
         made = made or (isinstance(node.func, ast.Name) and node.func.id in _MAKERS)
         return node.args[0] if made and len(node.args) == 1 and not node.keywords else node

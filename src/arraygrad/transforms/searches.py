@@ -82,7 +82,10 @@ def _is_search(place, edges):
     end = numpy.median(sizes[used[-3:]])
     if len(set(values[used[:-1], at] > 0.0)) == 1 or not end <= SHRUNK * start:  # the last one may end a loop
         return False
-    steepness = numpy.array([_steepness(pairs[i], differences[i], at, edges) for i in used])
+    try:
+        steepness = numpy.array([_steepness(pairs[i], differences[i], at, edges) for i in used])
+    except Exception:  # the result may not depend on what has no derivative, or was overwritten since
+        return False
     known = (steepness > 0.0) & numpy.isfinite(steepness)
     if numpy.count_nonzero(known) < FEWEST:
         return False

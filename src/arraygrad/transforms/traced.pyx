@@ -62,7 +62,8 @@ cdef enum:
     NODE_MAYBE_FLOAT = 16384
 
 cdef frozenset _of_python = frozenset(
-    [op.name for op in OPS.values() if op.entry.operator] + ["real", "imag", "conj", "_imag_of_real", "copy", "_copy", "_identity"]
+    [op.name for op in OPS.values() if op.entry.operator]
+    + ["real", "imag", "conj", "_imag_of_real", "copy", "_copy", "_identity"]
 )
 cdef dict _running = RUNNING
 cdef tuple _no_arguments = ()
