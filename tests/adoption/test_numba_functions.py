@@ -147,6 +147,24 @@ def test_a_view_of_an_argument_is_refused():
         ag.grad(f, adopt=True)(1.5)
 
 
+@numba.njit
+def shifted(out, v):
+    for i in range(v.shape[0] - 1):
+        out[i + 1] = v[i]
+
+
+def test_one_array_given_twice_is_one_and_views_of_one_are_refused():
+    def f(x, apart):
+        v = np.zeros(4)
+        v[0] = 2.0
+        shifted(v if apart else v[:], v)
+        return x * v.sum()
+
+    assert ag.grad(f, adopt=True)(1.5, True) == f(1.0, True) == 8.0
+    with pytest.raises(TypeError, match="is given several views of one array"):
+        ag.grad(f, adopt=True)(1.5, False)
+
+
 def test_outside_of_adopted_calls_the_function_is_numbas():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -16,6 +16,7 @@ Guarded by tests/adoption/test_numba_functions.py.
 """
 
 import functools
+import itertools
 import sys
 import threading
 import types
@@ -90,13 +91,24 @@ class _Compiled:
         return self._real.py_func(*args, **kwargs)
 
     def _on_arrays(self, leaves, structure, tensors):
-        copies = {i: numpy.array(t.array, order="K", copy=True) for i, t in tensors}
+        first = {}  # one copy for one Tensor, however often it is given
+        for i, t in tensors:
+            first.setdefault(id(t), i)
+        distinct = [(i, t) for i, t in tensors if first[id(t)] == i]
+        if any(numpy.may_share_memory(a.array, b.array) for (_, a), (_, b) in itertools.combinations(distinct, 2)):
+            raise TypeError(
+                f"{self._real.py_func.__name__}: the function, which Numba compiles, is given several views of one "
+                "array that was made in an adopted call, and what it writes into one would not show in the others: "
+                "give it copies"
+            )
+        made = {i: numpy.array(t.array, order="K", copy=True) for i, t in distinct}
+        copies = {i: made[first[id(t)]] for i, t in tensors}
         given = [copies[i] if i in copies else leaf for i, leaf in enumerate(leaves)]
         given = [one[()] if isinstance(one, numpy.ndarray) and i in copies and not one.ndim else one
                  for i, one in enumerate(given)]  # fmt: skip
         args, kwargs = unflatten(structure, given)
         found = _called(self._real, args, kwargs)
-        for i, t in tensors:
+        for i, t in distinct:
             if t.ndim and copies[i].tobytes() != numpy.asarray(t.array, order="K").tobytes():
                 t[...] = copies[i]
         return self._handed_back(found, tensors, copies)

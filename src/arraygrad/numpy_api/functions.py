@@ -190,10 +190,31 @@ def moved_onto(values, found, like, name):
         if host(found).dtype.kind == "c" and whole.dtype.kind == "f":
             found = F["real"](found)  # NumPy drops the imaginary part, and warns of it
         found = found.astype(whole.dtype)
+    if not _agrees(raw_array(found), whole):
+        raise TypeError(
+            f"numpy.{name}: what is recorded of the result, {host(found)}, is not NumPy's {whole}, so its derivative "
+            "would be that of another function. Give the arguments' detach() where none is wanted, or write the "
+            "function out"
+        )
     found = with_bits(found, whole)
     if found.ndim == 0 and is_scalar(found) != isinstance(values, numpy.generic):
         found = as_scalar(found.copy(), isinstance(values, numpy.generic))
     return found
+
+
+# How far the recorded composition may be from NumPy's values, relative to the largest: rounding, also where it cancels.
+_NEAR = {2: 0.1, 4: 1e-2, 8: 1e-4}
+
+
+def _agrees(found, whole):
+    """Whether two arrays of one dtype hold the same numbers but for rounding; elements that are not finite are left."""
+    known = numpy.isfinite(found) & numpy.isfinite(whole)
+    if not known.any():
+        return True
+    near = _NEAR.get(whole.dtype.itemsize // (2 if whole.dtype.kind == "c" else 1), 1e-4)
+    with numpy.errstate(all="ignore"):
+        away, size = numpy.abs(found[known] - whole[known]).max(), numpy.abs(whole[known]).max()
+        return not away > near * (size + numpy.abs(found[known]).max())
 
 
 def not_written(name, target, way=""):
