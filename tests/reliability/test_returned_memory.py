@@ -447,3 +447,26 @@ def test_functions_that_numpy_calls_may_return_one_buffer():
 
     found = np.piecewise(flat, [np.array([True, False, False]), np.array([False, True, True])], [one, two])
     np.testing.assert_array_equal(np.asarray(ag.stop_gradient(found)), [1.0, -2.0, -2.0])
+
+
+def test_arrays_of_a_tuple_that_the_function_keeps():
+    kept = (np.zeros(3), np.zeros(3))
+
+    class Parts(ag.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            np.multiply(x.array, 2.0, out=kept[0])
+            np.multiply(x.array, 3.0, out=kept[1])
+            return kept
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return 2 * g + 3 * h
+
+    def f(x):
+        y, _ = Parts.apply(x)
+        s = np.sum(y * y)
+        Parts.apply(3 * x)
+        return s
+
+    np.testing.assert_allclose(ag.grad(f)(X), 8 * X, rtol=1e-12)

@@ -502,6 +502,8 @@ cdef bint hides_gradient(object arg) except -1:
 cdef object take_outputs(CustomNode node, tuple args, object result, bint recorded, bint any_tensor):
     """Give forward's results their history and save what was asked for; returns the results."""
     cdef bint many = isinstance(result, tuple)
+    # `result` or its tuple, `outs` and `out` hold an array; of a tuple that others hold too, its arrays are theirs.
+    cdef Py_ssize_t own = 0 if many and Py_REFCNT(<PyObject*>result) > 1 else 3
     cdef list outs = list(result) if many else [result]
     cdef list metas = []
     cdef object cls
@@ -525,13 +527,13 @@ cdef object take_outputs(CustomNode node, tuple args, object result, bint record
             else:
                 out = array_of(out, first_backend(args))
             if registered(type(out)) is not None:
-                # `result` or its tuple, `outs` and `out` hold the array, and what forward has set on ctx may.
-                out = outs[i] = returned(out, 3 + kept_by(node, out), args, recorded, node.op.__name__)
+                # Besides these, what forward has set on ctx may hold the array.
+                out = outs[i] = returned(out, own + kept_by(node, out), args, recorded, node.op.__name__)
             elif recorded and (type(out) is list or type(out) is dict) and holds_tensor(out):
                 raise TypeError(f"{node.op.__name__}.forward returned a {type(out).__name__} that holds Tensors, which "
                                 "no gradient would follow; return them in a tuple, or their arrays")
         elif recorded and isinstance(out, TensorBase) and (<TensorBase>out).value.foreign and not among(out, args):
-            note_returned(<TensorBase>out, 3 + (node.s1 is not None and among(out, node.s1)), node.op.__name__)
+            note_returned(<TensorBase>out, own + (node.s1 is not None and among(out, node.s1)), node.op.__name__)
         if isinstance(out, TensorBase):
             metas.append((<TensorBase>out).value.meta)
             if recorded and (<TensorBase>out).value.meta.is_floating and not among(out, fixed):
