@@ -66,7 +66,8 @@ def nanstd(xp, g, a, ans, axis, ddof, keepdims):
         return expand_reduced(xp, a_, a.shape, axis, keepdims)
 
     part = xp.where(left <= 0, 0.0, away / numpy.where(left <= 0, 1.0, left).astype(a.dtype))
-    return at_kinks(xp, spread(over_nonzero(xp, g, ans)) * part, g, part, ans, spread)
+    ordinary = xp.where(left <= 0, 0.0, spread(over_nonzero(xp, g, ans)) * part)  # the spread is nan there
+    return at_kinks(xp, ordinary, g, part, ans, spread)
 
 
 def nanextremum(xp, g, a, ans, axis, keepdims):

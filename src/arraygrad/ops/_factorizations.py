@@ -141,7 +141,7 @@ def svd(xp, g, ans, x, full_matrices):
     of_v = xp.zeros_like(adjoint(xp, vh)) if g_vh is None else adjoint(xp, g_vh)
     used = _has_gradient(xp, of_u) | _has_gradient(xp, of_v)
     largest, share = _spread(xp, s)
-    zero = unrecorded(s) <= share * largest
+    zero = unrecorded(s) <= unrecorded(share * largest)
     believed = _believed(xp, g_s, used, equal | (own & zero[..., None, :]))
     alone = 0.0
     if _is_recorded(s):
@@ -226,7 +226,8 @@ def _over(xp, a, gap, equal, believed):
     Values that are equal up to rounding, but not to the last bit, have a gap: zero over it is zero.
     """
     none = equal & (unrecorded(a) == 0) & (believed | (unrecorded(gap) != 0))
-    return xp.where(equal, xp.where(none, 0.0, xp.nan), a / xp.where(equal, 1.0, gap))
+    lost = xp.where(none, xp.zeros_like(gap), xp.nan)
+    return xp.where(equal, lost, a / xp.where(equal, 1.0, gap))
 
 
 def _believed(xp, g_values, used, equal):
@@ -247,7 +248,7 @@ def _without_derivative(xp, g, columns):
 def _is_recorded(a):
     """Whether what is computed of `a` is recorded, and its values can be looked at without computing them early."""
     kind = type(a).__module__.partition(".")[0]
-    return kind == "arraygrad" and type(unrecorded(a)).__module__.partition(".")[0] != "dask"
+    return kind == "arraygrad" and type(getattr(a, "array", a)).__module__.partition(".")[0] != "dask"
 
 
 def _alone(xp, values, used, zero=False, every=False):
@@ -474,7 +475,7 @@ def _eigenvectors_alone(xp, g_l, g_v, values, v, x, used):
 
     Also where nothing is recorded: of equal eigenvalues there may be fewer vectors than the solution by all needs.
     """
-    if type(unrecorded(v)).__module__.partition(".")[0] == "dask":
+    if type(getattr(v, "array", v)).__module__.partition(".")[0] == "dask":
         return 0.0, None
     recorded, gradient = _is_recorded(v), 0.0
     if recorded and values.shape[-1]:

@@ -322,4 +322,20 @@ SAMPLES = {
         case("complex", lambda xp, x: xp._cofactor(x), matrices(3, 3, complex=True)),
         case("1 x 1", lambda xp, x: xp._cofactor(x), matrices(1, 1)),
     ],
+    "_cofactors_along": [
+        case("regular", lambda xp, x1, x2: xp._cofactors_along(x1, x2), matrices(3, 3), matrices(3, 3)[::-1]),
+        case("stack", lambda xp, x1, x2: xp._cofactors_along(x1, x2), matrices(2, 2, 2), matrices(2, 2, 2)[::-1]),
+        case("singular", lambda xp, x1, x2: xp._cofactors_along(x1, x2), np.zeros((3, 3)), matrices(3, 3)),
+        case(
+            "complex",
+            lambda xp, x1, x2: xp._cofactors_along(x1, x2),
+            matrices(3, 3, complex=True),
+            matrices(3, 3, complex=True)[::-1],
+        ),
+        case("1 x 1", lambda xp, x1, x2: xp._cofactors_along(x1, x2), matrices(1, 1), matrices(1, 1)),
+    ],
+    "_zero_unknown": [
+        kink("real", lambda xp, x: xp._zero_unknown(x), [[1.0, -2.0]], [[NAN, NAN]]),
+        kink("complex", lambda xp, x: xp._zero_unknown(x), [[1.0 + 1.0j]], [[NAN + 0.0j]]),
+    ],
 }

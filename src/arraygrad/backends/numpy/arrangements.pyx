@@ -694,7 +694,10 @@ cdef object along_axis(object g, object x, int slot, object axis):
 
 cdef bint is_one_place(Node node, int i, object axis, object x, object g):
     """Whether `axis` is one place, from the end, of operand `i`, of the other one `x` and of `g` with an axis more."""
-    cdef Py_ssize_t ndim = x.ndim
+    cdef Py_ssize_t ndim
+    if x is None:                               # not as NumPy's array
+        return False
+    ndim = x.ndim
     return axis < 0 or ndim == g.ndim + 1 and ndim == (<GradMeta>saved_for(node, SAVE_META, i)).ndim
 
 
