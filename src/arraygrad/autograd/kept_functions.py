@@ -288,7 +288,7 @@ class _QuickLook:
                 return
         if f is None:
             return
-        code = f.__code__
+        code = real_thing(f.__code__)
         read = _read(code)
         names = f.__globals__
         closure = f.__closure__
@@ -331,6 +331,7 @@ class _QuickLook:
                 self.add(f"{name}: default {key!r}", value)
 
     def add(self, path, value, depth=_DEPTH):
+        value = real_thing(value)
         kind = type(value)
         if kind in _PLAIN_TYPES or isinstance(value, numpy.generic):
             self.values[path] = value
@@ -354,7 +355,7 @@ class _QuickLook:
                     if type(part) not in _SETTLED:
                         self.add(f"{path}[{key!r}]", part, depth - 1)
         elif kind is types.FunctionType:
-            self.values[path] = value.__code__
+            self.values[path] = real_thing(value.__code__)
             self.function(value)
         elif kind is types.ModuleType or isinstance(value, type):
             if depth and not _is_library(value.__name__ if kind is types.ModuleType else value.__module__):
@@ -373,6 +374,8 @@ class _QuickLook:
             self.values[path] = value
         elif kind is types.MethodType or (callable(value) and _is_library(kind.__module__)):
             self.function(value)
+        elif hasattr(kind, "__next__"):  # an iterator is not compared
+            self.steady = False
         else:
             self.instance(path, value, depth)
 
