@@ -309,18 +309,22 @@ def _hessenberg(a, calc_q=False):
     return (h, q) if calc_q else h
 
 
-@by_composition("cdf2rdf", "w v", DEFINITION, core="w:1 v:2", each=True)
+@by_composition("cdf2rdf", "w v", DEFINITION)
 def _cdf2rdf(w, v):
+    """Counts axes itself: leading axes of w and v broadcast in the vectors, the values keep those of w."""
     w, v = ag.asarray(w), ag.asarray(v)
-    n = shape_of(w)[0]
-    imaginary = np.imag(raw(w))
-    first = np.flatnonzero(imaginary)[::2]
-    turn, links = np.eye(n, dtype=complex), np.zeros((n, n))
-    for k in first:
-        turn[k : k + 2, k : k + 2] = [[0.5j, 0.5], [-0.5j, 0.5]]
-        links[k, k + 1] = links[k + 1, k] = 1.0
+    *batch, n = shape_of(w)
+    turn = np.broadcast_to(np.eye(n, dtype=complex), (*batch, n, n)).copy()
+    links = np.zeros((*batch, n, n))
+    for at in np.ndindex(*batch):
+        pairs = np.flatnonzero(np.imag(raw(w)[at]))
+        for j, k in zip(pairs[::2], pairs[1::2], strict=True):
+            turn[(*at, j, j)], turn[(*at, j, k)], turn[(*at, k, j)], turn[(*at, k, k)] = 0.5j, 0.5, -0.5j, 0.5
+            links[(*at, j, k)] = links[(*at, k, j)] = 1.0
     real, imag = (ag.real(w), ag.imag(w)) if raw(w).dtype.kind == "c" else (w, 0.0 * w)
-    return real[:, None] * np.eye(n) + imag[:, None] * links, ag.real(mm(ag.astype(v, ag.complex128), ag.asarray(turn)))
+    return real[..., :, None] * np.eye(n) + imag[..., :, None] * links, ag.real(
+        mm(ag.astype(v, ag.complex128), ag.asarray(turn))
+    )
 
 
 if "solve_continuous_lyapunov" in NAMES:  # SciPy's old name
