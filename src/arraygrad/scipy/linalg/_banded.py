@@ -210,16 +210,30 @@ def _subspace_angles(A, B):
     bases = [NAMES["qr"](ag.asarray(m), mode="economic")[0] for m in (A, B)]
     first, second = bases if shape_of(bases[0])[1] >= shape_of(bases[1])[1] else bases[::-1]
     inner = mm(adjoint(first), second)
-    cosines = ag.linalg.svdvals(inner)
-    sines = ag.linalg.svdvals(second - mm(first, inner))
+    # Subspaces with more dimensions together than the space has some in common: angles that are zero always.
+    m, shared = shape_of(first)[0], sum(shape_of(basis)[1] for basis in bases)
+    always = max(shared - m, 0)
+    cosines = ag.linalg.svdvals(_kept_apart(inner, slice(0, always)))
+    sines = ag.linalg.svdvals(_kept_apart(second - mm(first, inner), slice(shape_of(second)[1] - always, None)))
     small = np.asarray(raw(cosines)) ** 2 >= 0.5
     k = shape_of(sines)[0]
     small = small[:k][::-1]
-    # Subspaces with more dimensions together than the space has some in common: angles that are zero always.
-    m, shared = shape_of(first)[0], sum(shape_of(basis)[1] for basis in bases)
-    zero = np.arange(k) >= k - max(shared - m, 0)
+    zero = np.arange(k) >= k - always
     sine, cosine = ag.where(small & ~zero, sines, 0.0), ag.where(small, 0.0, ag.flip(cosines[:k]))
     return ag.where(small, ag.asin(sine), ag.acos(cosine))
+
+
+def _kept_apart(a, which):
+    """The matrix plus a constant by which these singular values, that do not matter, differ by a few roundings.
+
+    Values that are equal to the last bit would leave those that matter without second derivatives.
+    """
+    u, s, vh = np.linalg.svd(raw(a), full_matrices=False)
+    count = len(s[which])
+    if count < 2:
+        return a
+    steps = 4.0 * np.finfo(s.dtype).eps * np.arange(count, 0, -1, dtype=s.dtype)
+    return a + (u[:, which] * steps) @ vh[which]
 
 
 # -- others -----------------------------------------------------------------------------------------------------------
