@@ -18,6 +18,11 @@ def compiled(xp, name, *args):
     return None if function is None else function(*args)
 
 
+def constant(a):
+    """What a rule looks at without depending on it: a Tensor beside Tensors, an array beside arrays."""
+    return a.detach() if type(a).__module__.partition(".")[0] == "arraygrad" else a
+
+
 def of_triangle(xp, gradient, upper=False):
     """The gradient of a Hermitian matrix as that of the elements of one triangle, which is all that is read of it.
 
@@ -111,7 +116,7 @@ def svdvals(xp, g, x):
     none = _unused_zeros(xp, g, values)
     if none is not None:
         tiny = xp.where(none, xp.finfo(values.dtype).eps * _spread(xp, values)[0], 0.0)
-        moved = xp.matmul(unrecorded(u) * tiny[..., None, :], unrecorded(vh))
+        moved = xp.matmul(constant(u) * tiny[..., None, :], constant(vh))
         u, values, vh = xp.linalg.svd(x + moved, full_matrices=False)
     return xp.matmul(u * g[..., None, :], vh)
 
@@ -148,7 +153,7 @@ def svd(xp, g, ans, x, full_matrices):
     of_v = xp.zeros_like(adjoint(xp, vh)) if g_vh is None else adjoint(xp, g_vh)
     used = _has_gradient(xp, of_u) | _has_gradient(xp, of_v)
     largest, share = _spread(xp, s)
-    zero = unrecorded(s) <= share * largest
+    zero = constant(s) <= share * largest
     believed = _believed(xp, g_s, s, used, equal, equal | (own & zero[..., None, :]))
     counted = ~_exact_zeros(xp, s)
     of_row, of_column = counted[..., None, :], counted[..., :, None]
@@ -210,7 +215,7 @@ def _skew(xp, a, own):
 
 def _spread(xp, values):
     """The size of the largest of values (..., n), and their rounding error as a share of it."""
-    size = xp.abs(unrecorded(values))
+    size = xp.abs(constant(values))
     return xp.max(size, axis=-1, keepdims=True), 8 * values.shape[-1] * xp.finfo(size.dtype).eps
 
 
@@ -219,7 +224,7 @@ def _equal(xp, values, own):
     if values.shape[-1] < 2:
         return own & ~own
     largest, share = _spread(xp, values)
-    values = unrecorded(values)
+    values = constant(values)
     gaps = xp.abs(values[..., None, :] - values[..., :, None])
     return ~own & (gaps <= share * largest[..., None])
 
@@ -232,14 +237,14 @@ def _not_divided_by(xp, values, chosen, used, again):
     """
     divided = xp.any(used, axis=-1) if chosen is None else xp.any(used, axis=-1) & ~chosen
     if not bool(xp.any(divided)):
-        return unrecorded(values)
+        return constant(values)
     return values if chosen is None or not bool(xp.any(chosen)) else again()
 
 
 def _over(xp, a, gap, equal, believed):
     """a / gap; where values are equal nan, or zero if a is zero and that is believed. A constant there."""
-    none = equal & (unrecorded(a) == 0) & believed
-    return xp.where(equal, xp.where(none, 0.0, xp.nan), a / xp.where(equal, 1.0, gap))
+    none = equal & (constant(a) == 0) & believed
+    return xp.where(none, 0.0, xp.where(equal, xp.nan, a / xp.where(equal, 1.0, gap)))
 
 
 def _believed(xp, g_values, values, used, equal, lost):
@@ -251,9 +256,9 @@ def _believed(xp, g_values, values, used, equal, lost):
     shared = xp.any(lost, axis=-2)
     found = ~xp.any(used & shared, axis=-1, keepdims=True)
     if g_values is not None:
-        there = unrecorded(g_values) != 0
+        there = constant(g_values) != 0
         found = found & xp.any(there, axis=-1, keepdims=True) & ~xp.any(there & shared, axis=-1, keepdims=True)
-    row, column = unrecorded(values)[..., None, :], unrecorded(values)[..., :, None]
+    row, column = constant(values)[..., None, :], constant(values)[..., :, None]
     zero = _exact_zeros(xp, values)[..., None, :]
     return ~zero & (found[..., None] | (row != column))
 
@@ -264,10 +269,10 @@ def _exact_zeros(xp, values):
     Where another one is not, a product with the values has a gradient of its vector, which says what the zeros do not.
     """
     if values.shape[-1] == 0:
-        return xp.zeros_like(unrecorded(values), dtype=xp.bool)
+        return xp.zeros_like(constant(values), dtype=xp.bool)
     largest, share = _spread(xp, values)
-    zero = unrecorded(values) == 0
-    rounded = (xp.abs(unrecorded(values)) <= share * largest) & ~zero
+    zero = constant(values) == 0
+    rounded = (xp.abs(constant(values)) <= share * largest) & ~zero
     return zero & ~xp.any(rounded, axis=-1, keepdims=True)
 
 
@@ -279,7 +284,7 @@ def _unused_zeros(xp, g, values):
     """
     if not _is_recorded(values) or (_is_recorded(g) and g.requires_grad):
         return None
-    none = _exact_zeros(xp, values) & (unrecorded(g) == 0)
+    none = _exact_zeros(xp, values) & (constant(g) == 0)
     return none if bool(xp.any(none)) else None
 
 
@@ -314,7 +319,7 @@ def _alone(xp, values, used, zero=False, every=False):
     n = values.shape[-1]
     if n == 0 or 0 in values.shape:
         return None
-    values = unrecorded(values)
+    values = constant(values)
     own = eye_mask(xp, n, n, 0, values)
     largest, share = _spread(xp, values)
     gaps = xp.where(own, xp.inf, xp.abs(values[..., None, :] - values[..., :, None]))
@@ -343,7 +348,7 @@ def by_equations(xp, chosen, a, v, g_value, g_v, b=None):
     """
     value = _quotient_of(xp, a, v, b)  # not the decomposition's: nothing here depends on other values
     n = v.shape[-1]
-    size = xp.abs(unrecorded(value))
+    size = xp.abs(constant(value))
     scale = xp.where(size == 0, 1.0, size)[..., None, None]  # of the border: any will do, this one keeps the digits
     chosen = chosen[..., None, None]
     one = xp.eye(n, dtype=v.dtype, device=getattr(v, "device", None))
@@ -364,14 +369,14 @@ def _quotient_of(xp, a, v, b):
     """v^H a v / v^H b v, the eigenvalue of v; what is below is one, or the constant that it is."""
     column = v[..., :, None]
     row = adjoint(xp, column)
-    below = unrecorded(xp.matmul(row, column if b is None else xp.matmul(b, column)))
+    below = constant(xp.matmul(row, column if b is None else xp.matmul(b, column)))
     found = (xp.matmul(row, xp.matmul(a, column)) / below)[..., 0, 0]
     return found if b is None or not is_complex(xp, found.dtype) else xp.astype(xp.real(found), found.dtype)
 
 
 def _has_gradient(xp, g):
     """Which columns of a gradient are not zero."""
-    return xp.any(unrecorded(g) != 0, axis=-2)
+    return xp.any(constant(g) != 0, axis=-2)
 
 
 def _singular_vectors_alone(xp, found, x, u, s, vh, g_u, g_v):
@@ -501,7 +506,7 @@ def eig(xp, g, ans, x):
     g_l, g_v = g
     values, v = ans
     vh = adjoint(xp, v)
-    used = xp.zeros_like(values, dtype=xp.bool) if g_l is None else unrecorded(g_l) != 0
+    used = xp.zeros_like(values, dtype=xp.bool) if g_l is None else constant(g_l) != 0
     used = used if g_v is None else used | _has_gradient(xp, g_v)
     alone, rest = _eigenvectors_alone(xp, g_l, g_v, values, v, x, used)
     if rest is False:
@@ -539,7 +544,7 @@ def _eigenvectors_alone(xp, g_l, g_v, values, v, x, used):
                 gradient = gradient if g is None else gradient + _without_derivative(xp, g, lost)
     if g_v is not None and values.shape[-1] > 1:
         several = xp.sum(xp.astype(_exact_zeros(xp, values), xp.int64), axis=-1) > 1
-        gradient = gradient + xp.where(several, xp.nan, 0.0)[..., None, None]
+        gradient = gradient + xp.where(several[..., None, None], xp.nan, xp.zeros_like(constant(v)))
     found = _alone(xp, values, used, every=recorded)
     if found is None:
         return gradient, None
