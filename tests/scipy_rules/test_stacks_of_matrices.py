@@ -113,3 +113,37 @@ def test_a_declaration_names_parameters_that_the_formula_has():
 
     with pytest.raises(TypeError, match="expected a parameter for each of 'a:2 b:1'"):
         over_stacks(lambda a: a, "a:2 b:1")
+
+
+def test_values_and_vectors_whose_stacks_broadcast():
+    """cdf2rdf's values keep the leading axes of w, its vectors have those of w and v."""
+    draws = np.random.default_rng(5)
+    w = np.array([[[0.5, 1 + 2j, 1 - 2j]], [[1 + 1j, 1 - 1j, 2.0]]])
+    v = draws.normal(size=(1, 4, 3, 3)) + 1j * draws.normal(size=(1, 4, 3, 3))
+    tensors = [ag.tensor(a, requires_grad=True) for a in (w, v)]
+    found, expected = sl.cdf2rdf(*tensors), scipy.linalg.cdf2rdf(w, v)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs)
+    weights = [draws.normal(size=one.shape) for one in expected]
+    gradients = ag.autograd.grad([np.sum(a * b) for a, b in zip(found, weights, strict=True)], tensors)
+    moved = 1j * draws.normal(size=(2, 1)), draws.normal(size=v.shape) * (1 - 0.5j)
+    change = np.zeros(w.shape, complex)  # of pairs
+    change[0, 0, 1:], change[1, 0, :2] = (moved[0][0, 0], -moved[0][0, 0]), (moved[0][1, 0], -moved[0][1, 0])
+    step = scipy.linalg.cdf2rdf(w + change, v + moved[1])  # linear in both
+    slope = sum(np.sum((a - b) * c) for a, b, c in zip(step, expected, weights, strict=True))
+    ours = sum(np.sum(np.real(np.conj(g.numpy()) * d)) for g, d in zip(gradients, (change, moved[1]), strict=True))
+    np.testing.assert_allclose(ours, slope, rtol=1e-10)
+
+
+def test_angles_of_subspaces_that_share_directions_have_second_derivatives():
+    """Of two that share all but one, at coordinate axes: cosines and sines of the shared ones are equal exactly."""
+    a = np.eye(4)[:, :3]
+    b = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, np.cos(0.4), np.sin(0.4)]]).T
+
+    def f(b):
+        return sl.subspace_angles(a, b)[0]
+
+    step, direction = 1e-4, np.random.default_rng(2).normal(size=b.shape)
+    second = np.sum(ag.hessian(f)(b) * direction[:, :, None, None] * direction)
+    values = [scipy.linalg.subspace_angles(a, b + h * direction)[0] for h in (-step, 0.0, step)]
+    np.testing.assert_allclose(second, (values[0] - 2 * values[1] + values[2]) / step**2, rtol=1e-5, atol=1e-6)

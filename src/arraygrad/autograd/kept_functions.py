@@ -1,6 +1,6 @@
 """Functions of a program that backward calls again, as they were when a solver called them.
 
-May import: core.constants, core.containers, core.given, core.tensor, engine, numpy.
+May import: autograd.closed_functions, core.constants, core.containers, core.given, core.tensor, engine, numpy.
 
 Begin reading at `kept`; Note [Kept functions] says what is kept and what is compared.
 """
@@ -20,6 +20,14 @@ import types
 
 import numpy
 
+from arraygrad.autograd.closed_functions import (
+    closed,
+    compares_itself,
+    contents_of,
+    names_in,
+    names_of,
+    written_cells,
+)
 from arraygrad.core.constants import Contents, constants_are_compared
 from arraygrad.core.containers import flatten
 from arraygrad.core.given import raw_array
@@ -124,11 +132,6 @@ def kept(f, name, args=(), bind=None, found=None):
     function.__name__ = getattr(f, "__name__", type(f).__name__)
     function.compares_itself = True
     return function
-
-
-def _compares_itself(f):
-    """Whether `kept` made it: what holds it leaves the copy and the comparison to it."""
-    return getattr(f, "compares_itself", False) is True
 
 
 class _Seen:
@@ -292,10 +295,10 @@ class _QuickLook:
         read = _read(code)
         names = f.__globals__
         closure = f.__closure__
-        attributes = _names(code)[1]
+        attributes = names_in(code)[1]
         if not attributes <= self.attributes:
             self.attributes |= attributes
-        if not (_ANY_NAME.isdisjoint(_names(code)[0]) and _ANY_NAME.isdisjoint(attributes)):
+        if not (_ANY_NAME.isdisjoint(names_in(code)[0]) and _ANY_NAME.isdisjoint(attributes)):
             self.deep = True
         if not (read or closure or f.__defaults__ or f.__kwdefaults__) or f in self.followed:
             return
@@ -463,8 +466,8 @@ class _Look:
                 if not isinstance(value, _PLAIN):  # numbers and containers were taken down when the solver was called
                     self.leaves.add(f"argument leaf {i}")
                     self.add(f"argument leaf {i}", value, _DEPTH)
-            named = frozenset().union(*[_names(code)[1] for code in self.codes])
-            loaded = frozenset().union(*[_names(code)[0] for code in self.codes])
+            named = frozenset().union(*[names_in(code)[1] for code in self.codes])
+            loaded = frozenset().union(*[names_in(code)[0] for code in self.codes])
             any_name = not _ANY_NAME.isdisjoint(named | loaded)
             if named <= self.attributes and any_name == self.any_name:
                 break
@@ -572,7 +575,7 @@ class _Look:
 
     def function(self, path, f, depth):
         """What a function finds in its closure, its globals, its defaults and its object."""
-        if _compares_itself(f) or not depth:
+        if compares_itself(f) or not depth:
             return
         if isinstance(f, functools.partial):
             for key, part in (*enumerate(f.args), *f.keywords.items()):
@@ -610,7 +613,7 @@ class _Look:
         self.values[path] = code
         count = self.names[f.__name__] = self.names.get(f.__name__, 0) + 1
         place = f"{f.__name__}: " if count == 1 else f"{f.__name__} ({count}): "
-        for name in sorted(_read(code) if self.rules else _names(code)[0]):
+        for name in sorted(_read(code) if self.rules else names_in(code)[0]):
             if name in f.__globals__:
                 self.add(place + name, f.__globals__[name], depth - 1)
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
@@ -717,119 +720,3 @@ def _parts(value):
 def held(f):
     """{path: array or Tensor} of those that a function finds; see Note [Kept functions] (2)."""
     return _Look((f,)).arrays
-
-
-def names_of(code):
-    """Names of the globals that code, and functions in it, load."""
-    return _names(code)[0]
-
-
-@functools.lru_cache(maxsize=512)
-def _names(code):
-    """Names of the globals and attributes that code, and functions in it, load, and of the cells that it writes."""
-    loaded, attributes, written = set(), set(), set()
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            loaded.add(instruction.argval)
-        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            attributes.add(instruction.argval)
-        elif instruction.opname in ("STORE_DEREF", "DELETE_DEREF"):
-            written.add(instruction.argval)
-        elif isinstance(instruction.argval, types.CodeType):
-            inner = _names(instruction.argval)
-            loaded |= inner[0]
-            attributes |= inner[1]
-            written |= inner[2]
-    return frozenset(loaded), frozenset(attributes), frozenset(written)
-
-
-def closed(f):
-    """A copy of a function, and of those that it holds, over closures of their own; see Note [Kept functions]."""
-    written, reached = set(), {}
-    _reach(f, written, reached)
-    return _copied(f, written, {}) if any(reached.values()) else f
-
-
-def written_cells(f):
-    """Ids of the cells that a function, and those that it holds, write (`nonlocal n`)."""
-    written = set()
-    _reach(f, written, {})
-    return written
-
-
-def _reach(f, written, reached):
-    """Note the ids of cells that the functions held by `f` write, and which functions have closures."""
-    if id(f) in reached or len(reached) > _MOST or _compares_itself(f):
-        return
-    if isinstance(f, (functools.partial, types.MethodType)):
-        reached[id(f)] = False
-        held_ones = [f.__func__] if isinstance(f, types.MethodType) else [f.func, *f.args, *f.keywords.values()]
-    elif isinstance(f, types.FunctionType):
-        reached[id(f)] = bool(f.__closure__)
-        held_ones = [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
-        stores = _names(f.__code__)[2]
-        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
-            if name in stores:
-                written.add(id(cell))
-            held_ones += contents_of(cell)
-    else:
-        return
-    for one in held_ones:
-        _reach(one, written, reached)
-
-
-def _encloses(f, seen):
-    """Whether a function, or one that it holds, has a closure."""
-    if id(f) in seen:
-        return False
-    seen.add(id(f))
-    if isinstance(f, functools.partial):
-        return any(_encloses(one, seen) for one in (f.func, *f.args, *f.keywords.values()))
-    if isinstance(f, types.MethodType):
-        return _encloses(f.__func__, seen)
-    if not isinstance(f, types.FunctionType):
-        return False
-    return bool(f.__closure__) or any(
-        _encloses(one, seen) for one in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values())
-    )
-
-
-def _copied(f, written, copies):
-    if id(f) in copies:
-        return copies[id(f)]
-    if len(copies) > _MOST or _compares_itself(f):
-        return f
-    if isinstance(f, functools.partial) and type(f) is functools.partial:
-        args = [_copied(one, written, copies) for one in f.args]
-        keywords = {key: _copied(one, written, copies) for key, one in f.keywords.items()}
-        copies[id(f)] = functools.partial(_copied(f.func, written, copies), *args, **keywords)
-        return copies[id(f)]
-    if isinstance(f, types.MethodType):
-        copies[id(f)] = types.MethodType(_copied(f.__func__, written, copies), f.__self__)
-        return copies[id(f)]
-    if not isinstance(f, types.FunctionType) or not _encloses(f, set()):
-        return f  # a program may compare it by `is`
-    # A cell that is not assigned yet is shared: it will be, by the program.
-    cells = [
-        cell if id(cell) in written or not contents_of(cell) else types.CellType() for cell in f.__closure__ or ()
-    ]  # fmt: skip
-    made = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells) or None)
-    copies[id(f)] = made  # before its parts: a function may hold itself
-    made.__dict__.update(f.__dict__)
-    made.__qualname__, made.__doc__, made.__module__ = f.__qualname__, f.__doc__, f.__module__
-    for cell, old in zip(cells, f.__closure__ or (), strict=True):
-        if cell is not old:
-            cell.cell_contents = _copied(old.cell_contents, written, copies)
-    if f.__defaults__:
-        made.__defaults__ = tuple(_copied(one, written, copies) for one in f.__defaults__)
-    if f.__kwdefaults__:
-        made.__kwdefaults__ = {key: _copied(one, written, copies) for key, one in f.__kwdefaults__.items()}
-    return made
-
-
-def contents_of(cell):
-    """What the cell of a closure holds, as a list; an empty one where the variable is not assigned yet."""
-    try:
-        return [cell.cell_contents]
-    except ValueError:
-        return []

@@ -108,6 +108,11 @@ def svdvals(xp, g, x):
         return found
     u, values, vh = xp.linalg.svd(x, full_matrices=False)
     g = _as_of(g, values)
+    none = _unused_zeros(xp, g, values)
+    if none is not None:
+        tiny = xp.where(none, xp.finfo(values.dtype).eps * _spread(xp, values)[0], 0.0)
+        moved = xp.matmul(unrecorded(u) * tiny[..., None, :], unrecorded(vh))
+        u, values, vh = xp.linalg.svd(x + moved, full_matrices=False)
     return xp.matmul(u * g[..., None, :], vh)
 
 
@@ -129,6 +134,8 @@ def svd(xp, g, ans, x, full_matrices):
     if full_matrices and n > m:
         _refuse_extra(xp, "svd", "Vh", g_vh, None if g_vh is None else g_vh[..., k:, :], "full_matrices=False")
         vh, g_vh = vh[..., :k, :], None if g_vh is None else g_vh[..., :k, :]
+    if g_u is None and g_vh is None and _unused_zeros(xp, g_s, s) is not None:
+        return svdvals(xp, g_s, x)
     if g_u is None and g_vh is None:
         return xp.matmul(u * g_s[..., None, :], vh)
     found = compiled(xp, "_svd_gradient", g_u, g_s, g_vh, u, s, vh)
@@ -141,8 +148,10 @@ def svd(xp, g, ans, x, full_matrices):
     of_v = xp.zeros_like(adjoint(xp, vh)) if g_vh is None else adjoint(xp, g_vh)
     used = _has_gradient(xp, of_u) | _has_gradient(xp, of_v)
     largest, share = _spread(xp, s)
-    zero = unrecorded(s) <= unrecorded(share * largest)
-    believed = _believed(xp, g_s, used, equal | (own & zero[..., None, :]))
+    zero = unrecorded(s) <= share * largest
+    believed = _believed(xp, g_s, s, used, equal, equal | (own & zero[..., None, :]))
+    counted = ~_exact_zeros(xp, s)
+    of_row, of_column = counted[..., None, :], counted[..., :, None]
     alone = 0.0
     if _is_recorded(s):
         lost = xp.any(equal, axis=-2) | (zero & (m != n))
@@ -154,7 +163,7 @@ def svd(xp, g, ans, x, full_matrices):
             rest = ~(found[0][..., None] & used)[..., None, :]
             g_u = None if g_u is None else xp.where(rest, g_u, 0.0)
             g_vh = None if g_vh is None else xp.where(xp.matrix_transpose(rest), g_vh, 0.0)
-        s = _not_divided_by(xp, s, None if found is None else found[0], used)
+        s = _not_divided_by(xp, s, None if found is None else found[0], used, lambda: xp.linalg.svdvals(x))
         column, row = s[..., :, None], s[..., None, :]
     gap = xp.where(own, 1.0, (row - column) * (row + column))
     inner = xp.zeros_like(gap) if g_s is None else xp.where(own, g_s[..., None, :], 0.0)
@@ -169,14 +178,14 @@ def svd(xp, g, ans, x, full_matrices):
         _check_phase(xp, "svd", own, *(t for t in (turn_u, turn_v) if t is not None))
         if turn_u is not None:  # the phase of a pair of vectors is carried by U
             phase = xp.where(own, turn_u - xp.conj(turn_u), 0.0)
-            inner = inner + _over(xp, phase, xp.where(own, 2 * row, 1.0), zero_row & own, believed)
+            inner = inner + _over(xp, phase, xp.where(own, 2 * row, 1.0), zero_row & own, of_row)
     gradient = alone + xp.matmul(xp.matmul(u, inner), vh)
     if g_u is not None and m > k:
         outside = g_u - xp.matmul(u, turn_u)
-        gradient = gradient + xp.matmul(_over(xp, outside, row, zero_row, believed), vh)
+        gradient = gradient + xp.matmul(_over(xp, outside, row, zero_row, of_row), vh)
     if g_vh is not None and n > k:
         outside = g_vh - xp.matmul(adjoint(xp, turn_v), vh)
-        gradient = gradient + xp.matmul(u, _over(xp, outside, column, zero_column, believed))
+        gradient = gradient + xp.matmul(u, _over(xp, outside, column, zero_column, of_column))
     return gradient
 
 
@@ -190,8 +199,9 @@ def _skew(xp, a, own):
 # Sums over all vectors divide by the gaps between values. A pair of values that are equal has no derivative of its
 # vectors: nan where a gradient needs them. "Equal" is up to the rounding of the values: what is below has no digits.
 # Where vectors have no gradient their pair counts for nothing. Zeros of a gradient do not say that, though: that of
-# V diag(l) V^H is zero for vectors whose l is zero, and depends on them. So of values that are equal to the last bit
-# they are believed where the values have no gradient at all, or others have one (`_believed`).
+# V diag(l) V^H is zero for vectors whose l is zero, and depends on them, also where l is of another call. So of values
+# that are zero to the last bit they are never believed. Of others they are where the values have no gradient at all, or
+# others have one (`_believed`).
 #
 # For derivatives of these sums the pairs that have no gradient matter too. Their parts cancel, but for rounding errors
 # that are divided by their gap. So where values are close, a recorded gradient of vectors whose own value stands alone
@@ -214,30 +224,63 @@ def _equal(xp, values, own):
     return ~own & (gaps <= share * largest[..., None])
 
 
-def _not_divided_by(xp, values, chosen, used):
-    """The values as constants, where all that is divided by their gaps is zero."""
-    rest = xp.any(used, axis=-1)
-    return values if bool(xp.any(rest if chosen is None else rest & ~chosen)) else unrecorded(values)
+def _not_divided_by(xp, values, chosen, used, again):
+    """The values as constants, where all that is divided by their gaps is zero.
+
+    Of a stack in which only some matrices are so they are those of `again()`: the decomposition's own would have
+    gradients of zero for the others, which are not those of values that have none.
+    """
+    divided = xp.any(used, axis=-1) if chosen is None else xp.any(used, axis=-1) & ~chosen
+    if not bool(xp.any(divided)):
+        return unrecorded(values)
+    return values if chosen is None or not bool(xp.any(chosen)) else again()
 
 
 def _over(xp, a, gap, equal, believed):
-    """a / gap; where values are equal nan, or zero if a is zero and that is believed. A constant there.
+    """a / gap; where values are equal nan, or zero if a is zero and that is believed. A constant there."""
+    none = equal & (unrecorded(a) == 0) & believed
+    return xp.where(none, 0.0, xp.where(equal, xp.nan, a / xp.where(equal, 1.0, gap)))
 
-    Values that are equal up to rounding, but not to the last bit, have a gap: zero over it is zero.
+
+def _believed(xp, g_values, values, used, equal, lost):
+    """(..., n, n): whether zeros in gradients of vectors of equal values mean that the vectors have none.
+
+    Values that are equal up to rounding, but not to the last bit, have a gap: zero over it is zero. `lost` are the
+    places of `equal`, and others where a gradient of vectors has no derivative.
     """
-    none = equal & (unrecorded(a) == 0) & (believed | (unrecorded(gap) != 0))
-    lost = xp.where(none, xp.zeros_like(gap), xp.nan)
-    return xp.where(equal, lost, a / xp.where(equal, 1.0, gap))
-
-
-def _believed(xp, g_values, used, equal):
-    """(..., 1, 1): whether zeros in gradients of vectors of equal values mean that the vectors have none."""
-    shared = xp.any(equal, axis=-2)
+    shared = xp.any(lost, axis=-2)
     found = ~xp.any(used & shared, axis=-1, keepdims=True)
     if g_values is not None:
         there = unrecorded(g_values) != 0
         found = found & xp.any(there, axis=-1, keepdims=True) & ~xp.any(there & shared, axis=-1, keepdims=True)
-    return found[..., None]
+    row, column = unrecorded(values)[..., None, :], unrecorded(values)[..., :, None]
+    zero = _exact_zeros(xp, values)[..., None, :]
+    return ~zero & (found[..., None] | (row != column))
+
+
+def _exact_zeros(xp, values):
+    """(..., n): which values are zero to the last bit, in a matrix of which all that are zero up to rounding are.
+
+    Where another one is not, a product with the values has a gradient of its vector, which says what the zeros do not.
+    """
+    if values.shape[-1] == 0:
+        return xp.zeros_like(unrecorded(values), dtype=xp.bool)
+    largest, share = _spread(xp, values)
+    zero = unrecorded(values) == 0
+    rounded = (xp.abs(unrecorded(values)) <= share * largest) & ~zero
+    return zero & ~xp.any(rounded, axis=-1, keepdims=True)
+
+
+def _unused_zeros(xp, g, values):
+    """(..., n): which values are `_exact_zeros` and have no gradient, in the recorded gradient of values.
+
+    A constant gradient of zero says that the value does not matter: its vector has no part in the result. The rules of
+    vectors cannot know that of zeros. So the caller moves these values away from zero. None where there are none.
+    """
+    if not _is_recorded(values) or (_is_recorded(g) and g.requires_grad):
+        return None
+    none = _exact_zeros(xp, values) & (unrecorded(g) == 0)
+    return none if bool(xp.any(none)) else None
 
 
 def _without_derivative(xp, g, columns):
@@ -365,8 +408,14 @@ def eigvalsh(xp, g, x, upper=False):
     found = compiled(xp, "_eigvalsh_gradient", g, x, upper)
     if found is not None:
         return found
-    values, v = xp._eigh_upper(x) if upper else xp.linalg.eigh(x)
+    decompose = xp._eigh_upper if upper else xp.linalg.eigh
+    values, v = decompose(x)
     g = _as_of(g, values)
+    none = _unused_zeros(xp, g, values)
+    if none is not None:  # the same vectors of x + c 1
+        one = xp.eye(x.shape[-1], dtype=x.dtype, device=getattr(x, "device", None))
+        shift = xp.where(xp.any(none, axis=-1, keepdims=True), _spread(xp, values)[0], 0.0)
+        values, v = decompose(x + xp.astype(shift, x.dtype)[..., None] * one)
     return of_triangle(xp, xp.matmul(v * g[..., None, :], adjoint(xp, v)), upper)
 
 
@@ -378,13 +427,17 @@ def eigh(xp, g, ans, x, upper=False):
     if found is not None:
         return found
     vh = adjoint(xp, v)
+    if g_v is None and _unused_zeros(xp, g_l, values) is not None:
+        return eigvalsh(xp, g_l, x, upper)
     if g_v is None:
         return of_triangle(xp, xp.matmul(v * g_l[..., None, :], vh), upper)
     own = eye_mask(xp, v.shape[-1], v.shape[-1], 0, v)
     turn = xp.matmul(vh, g_v)
     if is_complex(xp, v.dtype):
         _check_phase(xp, "eigh", own, turn)
-    over_gap, chosen, at, alone = by_pairs(xp, g_l, g_v, values, v, own, turn)
+    over_gap, chosen, at, alone = by_pairs(
+        xp, g_l, g_v, values, v, own, turn, lambda: xp._eigvalsh_upper(x) if upper else xp.linalg.eigvalsh(x)
+    )
     a = hermitian(xp, x, upper) if at else None
     for j in at:
         y, _ = by_equations(xp, chosen, a, v[..., :, j], None, g_v[..., :, j])
@@ -394,14 +447,15 @@ def eigh(xp, g, ans, x, upper=False):
     return of_triangle(xp, alone + xp.matmul(xp.matmul(v, inner), vh), upper)
 
 
-def by_pairs(xp, g_l, g_v, values, v, own, turn):
+def by_pairs(xp, g_l, g_v, values, v, own, turn, again):
     """(turn / (l_j - l_i) but for the vectors that are left to equations, where in the stack, which ones, zero).
 
-    The zero has the derivative nan by gradients of vectors of equal values.
+    `again()` gives the values as those of a function of the matrix. The zero has the derivative nan by gradients of
+    vectors of equal values.
     """
     used = _has_gradient(xp, g_v)
     equal = _equal(xp, values, own)
-    believed = _believed(xp, g_l, used, equal)
+    believed = _believed(xp, g_l, values, used, equal, equal)
     zero, chosen, at = 0.0, None, ()
     if _is_recorded(v):
         lost = xp.any(equal, axis=-2)
@@ -410,7 +464,7 @@ def by_pairs(xp, g_l, g_v, values, v, own, turn):
         chosen, at = _alone(xp, values, used) or (None, ())
         if at:
             turn = xp.where((chosen[..., None] & used)[..., None, :], 0.0, turn)
-        values = _not_divided_by(xp, values, chosen, used)
+        values = _not_divided_by(xp, values, chosen, used, again)
     gap = xp.where(own, 1.0, values[..., None, :] - values[..., :, None])
     return _over(xp, turn, gap, equal, believed), chosen, at, zero
 
@@ -466,7 +520,7 @@ def eig(xp, g, ans, x):
     equal = _equal(xp, values, own)
     gap = xp.where(own, 1.0, xp.conj(values[..., None, :] - values[..., :, None]))
     diagonal = 0.0 if g_l is None else g_l[..., None, :]
-    inner = xp.where(own, diagonal, _over(xp, turn, gap, equal, _believed(xp, g_l, used, equal)))
+    inner = xp.where(own, diagonal, _over(xp, turn, gap, equal, _believed(xp, g_l, values, used, equal, equal)))
     return alone + xp.linalg.solve(vh, xp.matmul(inner, vh))
 
 
@@ -483,6 +537,9 @@ def _eigenvectors_alone(xp, g_l, g_v, values, v, x, used):
         if bool(xp.any(lost)):
             for g in (g_v, None if g_l is None else g_l[..., None, :]):
                 gradient = gradient if g is None else gradient + _without_derivative(xp, g, lost)
+    if g_v is not None and values.shape[-1] > 1:
+        several = xp.sum(xp.astype(_exact_zeros(xp, values), xp.int64), axis=-1) > 1
+        gradient = gradient + xp.where(several[..., None, None], xp.nan, xp.zeros_like(unrecorded(v)))
     found = _alone(xp, values, used, every=recorded)
     if found is None:
         return gradient, None

@@ -93,9 +93,16 @@ gradient is infinite along the cofactors, and zero where all cofactors are.
 **Degenerate factorizations.** Gradients through singular values and eigenvalues are finite also when some are equal.
 Gradients through the vectors divide by the differences of the values: for vectors of values that are equal up to
 rounding they are nan, because these vectors are not determined. Vectors whose own value stands alone have derivatives
-of every order, whatever the other values are; where values are equal to the last bit, gradients of values that are
-all zero say nothing about the vectors, which is nan too. Complex vectors are determined up to a phase, and vectors that
-only complete U, Vh or Q to a square matrix not at all: a gradient that depends on either raises RuntimeError.
+of every order, whatever the other values are, with the exception of zeros. Where several eigenvalues, or one singular
+value, are zero to the last bit, a zero in the gradient of their vectors may come of a product with the values, as in
+`(v * eigvalsh(x)) @ v.T`, which has a derivative within the group: gradients of `eigh`, `eig` and `svd` that come
+through any vectors are nan there, and so are second derivatives of `eigvals`. Those of other values alone, as
+`eigvalsh(x)[-1]` and `svdvals(x)[0]`, are not. Where other values are equal to the last bit, gradients of values that
+are all zero say nothing about the vectors, which is nan too. A function of the values that is zero at a number other
+than zero (`(v * log(w)) @ v.T` at two eigenvalues of exactly one) hides their vectors likewise, and cannot be told from
+one that does not use them: the part within the group is missing from such a gradient. Complex vectors are determined up
+to a phase, and vectors that only complete U, Vh or Q to a square matrix not at all: a gradient that depends on either
+raises RuntimeError.
 
 **Hermitian matrices.** `cholesky`, `eigh` and `eigvalsh` read one triangle: the lower one, or the upper one for
 `upper=True` and NumPy's `UPLO="U"`; of libraries that read more, arraygrad shows them one triangle. The gradient is

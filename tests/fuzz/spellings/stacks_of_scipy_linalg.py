@@ -189,6 +189,13 @@ def solved_by_band(module, ab, b, lower):
     return module.cho_solve_banded((ab[..., ::-1, :] if lower else ab, lower), b)
 
 
+def of_pairs(module, w, v):
+    """Of an odd number of values the first one is real, also of those nearby: SciPy refuses one without a partner."""
+    if np.iscomplexobj(w) and np.shape(w)[-1] % 2:
+        w = np.concatenate([np.real(w[..., :1]) + 0j, w[..., 1:]], axis=-1)
+    return module.cdf2rdf(w, v)
+
+
 def band_solved(module, ab, b, lower):
     return module.solveh_banded(ab[..., ::-1, :] if lower else ab, b, lower=lower)
 
@@ -302,7 +309,7 @@ CASES = {
     "solve_discrete_are": (riccati("solve_discrete_are"), (small, columns, positive, positive), NONE),
     "subspace_angles": (None, ((tall, very_tall), (tall, very_tall)), NONE),
     "orthogonal_procrustes": (None, (tall, tall), NONE),
-    "cdf2rdf": (None, (paired_values, any_matrix), NONE),
+    "cdf2rdf": (of_pairs, (paired_values, any_matrix), NONE),
     "diagsvd": (lambda module, s: module.diagsvd(s, np.shape(s)[-1], 4), (vector,), NONE),
     "matrix_balance": (part("matrix_balance", (0,)), (general,), NONE),
     "ldl": (part("ldl", (0, 1)), (symmetric,), LOWER),

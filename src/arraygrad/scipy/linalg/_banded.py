@@ -210,16 +210,30 @@ def _subspace_angles(A, B):
     bases = [NAMES["qr"](ag.asarray(m), mode="economic")[0] for m in (A, B)]
     first, second = bases if shape_of(bases[0])[1] >= shape_of(bases[1])[1] else bases[::-1]
     inner = mm(adjoint(first), second)
-    cosines = ag.linalg.svdvals(inner)
-    sines = ag.linalg.svdvals(second - mm(first, inner))
+    # Subspaces with more dimensions together than the space has some in common: angles that are zero always.
+    m, shared = shape_of(first)[0], sum(shape_of(basis)[1] for basis in bases)
+    always = max(shared - m, 0)
+    cosines = ag.linalg.svdvals(_kept_apart(inner, slice(0, always)))
+    sines = ag.linalg.svdvals(_kept_apart(second - mm(first, inner), slice(shape_of(second)[1] - always, None)))
     small = np.asarray(raw(cosines)) ** 2 >= 0.5
     k = shape_of(sines)[0]
     small = small[:k][::-1]
-    # Subspaces with more dimensions together than the space has some in common: angles that are zero always.
-    m, shared = shape_of(first)[0], sum(shape_of(basis)[1] for basis in bases)
-    zero = np.arange(k) >= k - max(shared - m, 0)
+    zero = np.arange(k) >= k - always
     sine, cosine = ag.where(small & ~zero, sines, 0.0), ag.where(small, 0.0, ag.flip(cosines[:k]))
     return ag.where(small, ag.asin(sine), ag.acos(cosine))
+
+
+def _kept_apart(a, which):
+    """The matrix plus a constant by which these singular values, that do not matter, differ by a few roundings.
+
+    Values that are equal to the last bit would leave those that matter without second derivatives.
+    """
+    u, s, vh = np.linalg.svd(raw(a), full_matrices=False)
+    count = len(s[which])
+    if count < 2:
+        return a
+    steps = 4.0 * np.finfo(s.dtype).eps * np.arange(count, 0, -1, dtype=s.dtype)
+    return a + (u[:, which] * steps) @ vh[which]
 
 
 # -- others -----------------------------------------------------------------------------------------------------------
@@ -309,18 +323,22 @@ def _hessenberg(a, calc_q=False):
     return (h, q) if calc_q else h
 
 
-@by_composition("cdf2rdf", "w v", DEFINITION, core="w:1 v:2", each=True)
+@by_composition("cdf2rdf", "w v", DEFINITION)
 def _cdf2rdf(w, v):
+    """Counts axes itself: leading axes of w and v broadcast in the vectors, the values keep those of w."""
     w, v = ag.asarray(w), ag.asarray(v)
-    n = shape_of(w)[0]
-    imaginary = np.imag(raw(w))
-    first = np.flatnonzero(imaginary)[::2]
-    turn, links = np.eye(n, dtype=complex), np.zeros((n, n))
-    for k in first:
-        turn[k : k + 2, k : k + 2] = [[0.5j, 0.5], [-0.5j, 0.5]]
-        links[k, k + 1] = links[k + 1, k] = 1.0
+    *batch, n = shape_of(w)
+    turn = np.broadcast_to(np.eye(n, dtype=complex), (*batch, n, n)).copy()
+    links = np.zeros((*batch, n, n))
+    for at in np.ndindex(*batch):
+        pairs = np.flatnonzero(np.imag(raw(w)[at]))
+        for j, k in zip(pairs[::2], pairs[1::2], strict=True):
+            turn[(*at, j, j)], turn[(*at, j, k)], turn[(*at, k, j)], turn[(*at, k, k)] = 0.5j, 0.5, -0.5j, 0.5
+            links[(*at, j, k)] = links[(*at, k, j)] = 1.0
     real, imag = (ag.real(w), ag.imag(w)) if raw(w).dtype.kind == "c" else (w, 0.0 * w)
-    return real[:, None] * np.eye(n) + imag[:, None] * links, ag.real(mm(ag.astype(v, ag.complex128), ag.asarray(turn)))
+    return real[..., :, None] * np.eye(n) + imag[..., :, None] * links, ag.real(
+        mm(ag.astype(v, ag.complex128), ag.asarray(turn))
+    )
 
 
 if "solve_continuous_lyapunov" in NAMES:  # SciPy's old name

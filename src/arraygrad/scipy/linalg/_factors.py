@@ -213,7 +213,7 @@ def _svdvals(a):
 # -- eigenvalues ------------------------------------------------------------------------------------------------------
 
 
-def _generalized(g_w, g_v, w, v, a, b):
+def _generalized(g_w, g_v, w, v, a, b, again):
     """Gradients of a and b from dw_i = v_i^H (da - w_i db) v_i and dv = v c, both Hermitian.
 
     c_ij = v_i^H (da - w_j db) v_j / (w_j - w_i), and c_ii = -v_i^H db v_i / 2 as v^H b v = 1.
@@ -229,7 +229,7 @@ def _generalized(g_w, g_v, w, v, a, b):
     if g_v is not None:
         turn = ag.matmul(adjoint(v), g_v)
         table._check_phase(xp, "eigh", own, turn) if is_complex(v) else None
-        over_gap, chosen, at, zero = table.by_pairs(xp, g_w, g_v, w, v, own, turn)
+        over_gap, chosen, at, zero = table.by_pairs(xp, g_w, g_v, w, v, own, turn, again)
         of_a = of_b = zero
         for j in at:
             one, row = v[..., :, j, None], adjoint(v)[..., j, None, :]
@@ -260,7 +260,7 @@ def _eigh(g, ans, a, b=None, lower=True, eigvals_only=False, type=1):
         return table.eigh(namespace_of(v), (g_w, g_v), (w, v), ag.asarray(a), not lower)
     xp = namespace_of(v)
     pair = [table.hermitian(xp, ag.asarray(m), not lower) for m in (a, b)]
-    of_a, of_b = _generalized(g_w, g_v, w, v, *pair)
+    of_a, of_b = _generalized(g_w, g_v, w, v, *pair, lambda: NAMES["eigvalsh"](a, b, lower=lower))
     return {"a": table.of_triangle(xp, of_a, not lower), "b": table.of_triangle(xp, of_b, not lower)}
 
 
