@@ -1,0 +1,65 @@
+"""Whether a composition has the values of SciPy's function, whose derivative it is to be.
+
+May import: core.tensor, scipy._guards, numpy.
+"""
+
+import numpy
+
+from arraygrad.core.tensor import asarray
+from arraygrad.scipy._guards import NotDifferentiable, raw
+
+__all__ = ["agreed", "all_nan"]
+
+
+def all_nan(ans):
+    """Whether all numbers of SciPy's results are nan."""
+    parts = [raw(part) for part in (ans if isinstance(ans, (tuple, list)) else (ans,)) if part is not None]
+    parts = [part for part in parts if getattr(part, "size", 0) and part.dtype.kind in "fc"]
+    return bool(parts) and all(part[(0,) * part.ndim] != part[(0,) * part.ndim] for part in parts) and all(
+        numpy.isnan(part).all() for part in parts
+    )  # fmt: skip
+
+
+# How far values of a composition may be from SciPy's, relative to the largest: what another axis or another shape gives
+# is farther away, and what rounding does to differences of nearly equal numbers is not. The square of that is what
+# values may be apart in any case, as a skewness that is zero by symmetry is: of results below it only the shape is
+# compared.
+_NEAR = {8: 1e-3, 4: 3e-2}
+
+
+def agreed(name, out, ans, g):
+    """The gradient of SciPy's result `ans` for the composition's `out`; nan where SciPy's is nan and ours is not.
+
+    Raises
+    ------
+    NotDifferentiable
+        If `out` is another result than `ans`, apart from axes of length one.
+    """
+    ours, theirs = out.array, raw(ans)
+    if ours.shape != theirs.shape:
+        if [n for n in ours.shape if n != 1] != [n for n in theirs.shape if n != 1]:
+            raise _other_function(name, f"its shape is {theirs.shape}, of the formula {ours.shape}")
+        ours = ours.reshape(theirs.shape)
+    if not theirs.size:
+        return g
+    if ours.dtype.kind == "c" and theirs.dtype.kind != "c":
+        ours = ours.real
+    kinds = [a.dtype.itemsize // (2 if a.dtype.kind == "c" else 1) for a in (ours, theirs)]
+    near = _NEAR.get(min(kinds), 1e-3 if min(kinds) > 8 else 3e-2)
+    away, size = numpy.abs(ours - theirs), numpy.abs(theirs)
+    if not away.max() <= near * (size.max() + near):  # nan and infinities too
+        known = numpy.isfinite(away) & numpy.isfinite(size)
+        if numpy.any(away[known] > near * (numpy.max(size[known], initial=0.0) + near)):
+            raise _other_function(name, f"the formula gives {ours}, SciPy {theirs}")
+        missing = numpy.isnan(theirs) & ~numpy.isnan(ours)
+        if missing.any():
+            return g + asarray(numpy.where(missing, numpy.nan, 0.0).astype(theirs.real.dtype))
+    return g
+
+
+def _other_function(name, found):
+    return NotDifferentiable(
+        f"arraygrad.scipy.{name}: the formula that its derivative is taken of has another result than SciPy's function "
+        f"at these arguments ({found}). Pass arrays of equally many axes and the axis from zero on, or compose the "
+        "function of others; and please report it"
+    )
