@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
+from arraygrad.core.inplace import as_scalar
 
 ROWS = np.array([True, False])
 EVERYWHERE = np.ones((2, 3), dtype=bool)
@@ -136,13 +137,13 @@ def test_put_into_an_array_of_no_dimension(name):
     indices, values, options = PUTS[name]
     expected = np.array(2.0)
     np.put(expected, indices, values, **options)
-    y = ag.tensor(2.0, requires_grad=True) * 1.0
+    y = as_scalar(ag.tensor(2.0, requires_grad=True) * 1.0, False)
     np.put(y, indices, values, **options)
     assert y.shape == ()
     assert y.item() == expected
 
     def f(x, v):
-        z = x * 1.0
+        z = as_scalar(x * 1.0, False)
         np.put(z, indices, v * 1.0, **options)
         return z**2
 

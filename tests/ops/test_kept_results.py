@@ -17,6 +17,7 @@ from fast_path_cases import plain
 import arraygrad as ag
 from arraygrad import memory
 from arraygrad.autograd import graph
+from arraygrad.core.inplace import as_scalar
 from arraygrad.engine.node import is_debug_build
 
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -274,7 +275,7 @@ def test_in_place_writes_leave_what_nodes_saved():
     last = t
     t += 1.0
     assert (last.item(), t.item()) == (6.0, 7.0)
-    a = ag.tensor(np.array(3.0)) * 1.0
+    a = as_scalar(ag.tensor(np.array(3.0)) * 1.0, False)
     b = leaf(2.0) * a
     a[...] = 100.0
     assert a.item() == 100.0

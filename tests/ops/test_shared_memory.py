@@ -8,6 +8,7 @@ import pytest
 from samples import samples
 
 import arraygrad as ag
+from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.ops import TABLE
 
@@ -25,7 +26,7 @@ def tensors_in(output):
 def test_a_result_that_shares_memory_follows_a_write_into_its_argument(name):
     for sample in samples(name):
         leaves = [ag.tensor(a, requires_grad=True) for a in sample.arrays]
-        arguments = [leaf * 1 for leaf in leaves]
+        arguments = [as_scalar(leaf * 1, False) for leaf in leaves]
         with np.errstate(all="ignore"):
             results = tensors_in(sample.call(XP, *arguments))
         for leaf, argument in zip(leaves, arguments, strict=True):

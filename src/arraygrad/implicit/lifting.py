@@ -1,7 +1,7 @@
 """Functions that are given to solvers: what they depend on besides their arguments becomes arguments.
 
 May import: autograd.grad_mode, autograd.graph, autograd.kept_functions, core.containers, core.tensor, engine,
-implicit.common, numpy.
+implicit.common, implicit.stores, numpy.
 
 A solver calls a function many times on raw arrays, and the gradient comes from the solved equation. So what the
 function depends on must be among the inputs of the solution's node. Begin reading at `lifted`.
@@ -34,6 +34,7 @@ from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled, take_sequence_nr
 from arraygrad.implicit.common import as_tensor, raw
+from arraygrad.implicit.stores import ran_unrecorded
 
 __all__ = ["depends", "lifted", "parts_of"]
 
@@ -91,6 +92,7 @@ class _Reading:
         if not all(_same(t, value) for t, value in zip(self.tensors, values, strict=True)):
             return self.copies.of(self.f, values)(*given)
         if self.proved or not is_grad_enabled():
+            ran_unrecorded()
             with no_grad():
                 return self.f(*given)
         self.proved = True

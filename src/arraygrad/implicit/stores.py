@@ -11,6 +11,7 @@ leads to are noted before the solver runs, and compared afterwards. Guarded by t
 import functools
 import math
 import sys
+import threading
 import types
 import zlib
 
@@ -22,11 +23,19 @@ from arraygrad.core.containers import flatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 
-__all__ = ["watching"]
+__all__ = ["ran_unrecorded", "watching"]
 
 # What is looked into: functions in functions, containers in containers; objects in all; elements; bytes of an array.
 _DEPTH, _MOST, _ELEMENTS, _BYTES = 6, 200, 10_000, 1 << 20
 _LIBRARIES = frozenset(["numpy", "scipy", "arraygrad", "builtins", "functools"])
+
+
+_state = threading.local()  # `unrecorded`: how often a function has computed with Tensors while nothing was recorded
+
+
+def ran_unrecorded():
+    """Note that a function has computed with Tensors while nothing was recorded: what it stored of them is constant."""
+    _state.unrecorded = getattr(_state, "unrecorded", 0) + 1
 
 
 class watching:
@@ -45,6 +54,7 @@ class watching:
 
     def __init__(self, name, functions, depends_on, tensors=False):
         self._name, self._tensors = name, tensors
+        self._unrecorded = getattr(_state, "unrecorded", 0)
         self._before = _Stores(functions) if depends_on and is_grad_enabled() else None
 
     def __enter__(self):
@@ -53,7 +63,8 @@ class watching:
     def __exit__(self, kind, error, traceback):
         if error is not None or self._before is None:
             return
-        found = self._before.found(self._tensors)
+        unrecorded = getattr(_state, "unrecorded", 0) != self._unrecorded
+        found = self._before.found(self._tensors, unrecorded)
         if not found or number_warnings_are_off():
             return
         place = Place(sys._getframe(1))
@@ -74,9 +85,9 @@ class _Stores:
         for f in functions:
             self._function(f, _DEPTH)
 
-    def found(self, tensors):
+    def found(self, tensors, unrecorded):
         """Names of those that hold numbers now that they did not hold before."""
-        return [name for name, now, before in self._held.values() if _stored(now(), before, tensors)]
+        return [name for name, now, before in self._held.values() if _stored(now(), before, tensors, unrecorded)]
 
     def _note(self, name, thing, now):
         """Keep what `now()` gives; False where it is known, or too much."""
@@ -175,19 +186,22 @@ def _fingerprint(array):
     return zlib.crc32(numpy.ascontiguousarray(array).data.cast("B")) if array.size else 0
 
 
-def _stored(now, before, tensors):
+def _stored(now, before, tensors, unrecorded):
     if isinstance(now, numpy.ndarray):
         return _fingerprint(now) != before
     known = {id(one) for one in before}  # alive: `before` holds them
-    return any(_is_number(leaf, tensors) for one in now if id(one) not in known for leaf in flatten(one)[0])
+    return any(_is_number(leaf, tensors, unrecorded) for one in now if id(one) not in known for leaf in flatten(one)[0])
 
 
-def _is_number(leaf, tensors):
-    """Whether a leaf holds finite floating-point numbers, as integers, texts and truth values do not depend on any."""
+def _is_number(leaf, tensors, unrecorded):
+    """Whether a leaf holds finite floating-point numbers, as integers, texts and truth values do not depend on any.
+
+    `tensors`: Tensors do; `unrecorded`: those do that do not require grad.
+    """
     if isinstance(leaf, Tensor):
-        if tensors or leaf.requires_grad:
+        if tensors or leaf.requires_grad or not unrecorded:
             return tensors
-        leaf = leaf.array  # of a function that computed with Tensors while nothing was recorded
+        leaf = leaf.array
     if isinstance(leaf, (float, complex)):
         return math.isfinite(abs(leaf))
     dtype = getattr(leaf, "dtype", None)

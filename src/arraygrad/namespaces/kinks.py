@@ -29,6 +29,7 @@ import contextlib
 import math
 import threading
 
+from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import AccumulateGrad, Tensor, apply_op, backend_of, edge_of, wrap_raw
 from arraygrad.engine.engine import execute
 from arraygrad.engine.graph_task import current_node
@@ -333,4 +334,5 @@ def root_of_form(total, away):
 
     Its gradient is zero where it is; the derivatives of that are those of Note [Kinks].
     """
-    return apply_op(_IMPLICIT, ([total, away], _Root(total)))
+    found = apply_op(_IMPLICIT, ([total, away], _Root(total)))
+    return found if found.ndim else as_scalar(found, True)

@@ -19,7 +19,6 @@ from arraygrad import backends
 from arraygrad.core.calls import raw_function
 from arraygrad.core.tensor import backend_of, install_methods, set_backend_namespaces
 from arraygrad.namespaces.bind import CONSTANTS, DTYPES, function_for, make_functions
-from arraygrad.namespaces.largest import asks_for_logsumexp, with_largest
 from arraygrad.ops import OPS
 
 __all__ = [
@@ -266,8 +265,11 @@ def array_namespace(self, /, *, api_version=None):
             f"__array_namespace__: version {api_version} of the array API is not supported, {API_VERSION} is"
         )
     found = namespace(backend_of(self).name)
-    if sys._getframe(1).f_globals.get("__name__", "").startswith("scipy.") and asks_for_logsumexp(sys._getframe(1)):
-        return with_largest(found)  # Note [Largest elements taken apart] in largest.py
+    if sys._getframe(1).f_globals.get("__name__", "").startswith("scipy."):
+        from arraygrad.namespaces.largest import asks_for_logsumexp, with_largest
+
+        if asks_for_logsumexp(sys._getframe(1)):
+            return with_largest(found)  # Note [Largest elements taken apart] in largest.py
     return found
 
 

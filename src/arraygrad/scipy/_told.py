@@ -9,6 +9,8 @@ functions work on them, and their numbers may leave (Note [Numbers that leave], 
 
 import functools
 
+import numpy
+
 from arraygrad.autograd import Function
 from arraygrad.autograd.let_go import let_go
 from arraygrad.core.tensor import asarray
@@ -61,5 +63,5 @@ def _told(name, value, tensors):
     if type(value) in (list, tuple):
         return type(value)(_told(name, one, tensors) for one in value)
     if type(value) in (float, complex) or getattr(getattr(value, "dtype", None), "kind", "") in ("f", "c"):
-        return SearchStep.apply(name, value, *tensors)
+        return SearchStep.apply(name, numpy.array(value), *tensors)  # SciPy may go on writing its own
     return value
