@@ -20,6 +20,12 @@ from arraygrad.scipy import integrate, optimize
 SPACE = {}
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_kept():
+    yield
+    SPACE.clear()
+
+
 def in_attribute(formula, k):
     return Model(formula, k).value
 

@@ -22,8 +22,9 @@ SLOW = {"gompertz", "halfgennorm", "gennorm", "betanbinom", "zipf", "yulesimon",
         "geninvgauss", "norminvgauss", "gausshyper", "jf_skew_t", "rel_breitwigner", "wrapcauchy", "vonmises_line",
         "kstwobign", "nchypergeom_fisher", "nchypergeom_wallenius", "truncweibull_min", "kappa4", "johnsonsb",
         "powernorm", "powerlognorm", "burr", "burr12", "exponweib", "exponpow", "nakagami", "foldcauchy",
-        "tukeylambda", "irwinhall", "crystalball"}  # fmt: skip
-NAMES = [name for name, kind in KINDS.items() if kind != "multivariate" and name not in SLOW]
+        "tukeylambda", "irwinhall", "crystalball", "recipinvgauss", "genexpon"}  # fmt: skip
+KINKED = {"trapezoid"}  # the integral over its kinks has too few digits, which is refused
+NAMES = [name for name, kind in KINDS.items() if kind != "multivariate" and name not in SLOW | KINKED]
 METHODS = ("mean", "var", "std", "entropy", "median", "support")
 
 

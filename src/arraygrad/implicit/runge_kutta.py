@@ -83,19 +83,17 @@ def recording(method):
         return method, None
     trajectory = Trajectory(_tableau(cls))
 
-    class Recording(cls):
-        def __init__(self, *args, **kwargs):
-            super().__init__(*args, **kwargs)
-            trajectory.begin(self.t, self.y)
+    def begin(self, *args, **kwargs):
+        cls.__init__(self, *args, **kwargs)
+        trajectory.begin(self.t, self.y)
 
-        def step(self):
-            message = super().step()
-            if self.status != "failed":
-                trajectory.add(self.t, self.y)
-            return message
+    def step(self):
+        message = cls.step(self)
+        if self.status != "failed":
+            trajectory.add(self.t, self.y)
+        return message
 
-    Recording.__name__ = Recording.__qualname__ = cls.__name__
-    return Recording, trajectory
+    return type(cls.__name__, (cls,), {"__init__": begin, "step": step}), trajectory
 
 
 class Trajectory:
