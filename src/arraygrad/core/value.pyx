@@ -717,8 +717,8 @@ cdef object forbidden_view(TensorBase t, str what):
                             "views to be modified inplace. Replace the in-place operation by an out-of-place one.")
     if kind == "held":
         return RuntimeError(f"Output {t.output_nr_} of {name} {what} modified inplace, but the function returned "
-                            "memory that the program holds too (a buffer, a cache), where the write would have to show as "
-                            "well. Copy the result first, or have the function return a new array.")
+                            "memory that the program holds too (a buffer, a cache), where the write would have to show "
+                            "as well. Copy the result first, or have the function return a new array.")
     return RuntimeError(f"Output {t.output_nr_} of {name} is a view {what} modified inplace. This view was created "
                         "inside a custom Function (or because an input was returned as-is): its gradient is the "
                         "Function's own backward, which the in-place write would bypass. Copy the Function's output "
