@@ -1,7 +1,7 @@
 """What stands in for functions that Numba compiles in adopted calls.
 
-May import: adoption.answers, adoption.code, adoption.table, autograd.python_numbers, core.containers, core.tensor, the
-standard library, numpy; Numba inside functions, where the program has loaded it.
+May import: adoption.answers, adoption.code, adoption.table, autograd.closed_functions, autograd.python_numbers,
+core.containers, core.tensor, the standard library, numpy; Numba inside functions, where the program has loaded it.
 
 Note [Compiled functions]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -26,6 +26,7 @@ import numpy
 from arraygrad.adoption.answers import is_on
 from arraygrad.adoption.code import names_in
 from arraygrad.adoption.table import MAKERS, REALS, STAND_INS, stand_in
+from arraygrad.autograd.closed_functions import contents_of
 from arraygrad.autograd.python_numbers import Place, warn_at
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
@@ -157,11 +158,7 @@ def _reached(real):
             found[id(one)] = one
             f = one.py_func
             held = [f.__globals__[name] for name in names_in(f.__code__) if name in f.__globals__]
-            for cell in f.__closure__ or ():
-                try:
-                    held.append(cell.cell_contents)
-                except ValueError:  # not assigned yet
-                    continue
+            held += [one for cell in f.__closure__ or () for one in contents_of(cell)]
             waiting += [thing for thing in map(_real, held) if isinstance(thing, _dispatchers())]
     return list(found.values())
 
@@ -177,12 +174,7 @@ def _over_real_things(f):
     for name in names_in(f.__code__):
         if name in space:
             space[name] = _real(space[name])
-    cells = []
-    for cell in f.__closure__ or ():
-        try:
-            cells.append(types.CellType(_real(cell.cell_contents)))
-        except ValueError:
-            cells.append(cell)
+    cells = [types.CellType(*map(_real, contents_of(cell))) for cell in f.__closure__ or ()]
     made = types.FunctionType(_real(f.__code__), space, f.__name__, f.__defaults__, tuple(cells) or None)
     made.__kwdefaults__ = f.__kwdefaults__
     return functools.update_wrapper(made, f, updated=())

@@ -36,7 +36,7 @@ from arraygrad.engine.node import is_grad_enabled, take_sequence_nr
 from arraygrad.implicit.common import as_tensor, raw
 from arraygrad.implicit.stores import ran_unrecorded
 
-__all__ = ["depends", "lifted", "parts_of"]
+__all__ = ["depends", "lifted"]
 
 _DEPTH = 4
 
@@ -329,7 +329,7 @@ _MADE_BY_CLASS = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 # -- What is looked at before a solver runs ----------------------------------------------------------------------------
 
 
-def parts_of(f):
+def _parts_of(f):
     """The values that a function holds: its closure's and its defaults."""
     if isinstance(f, functools.partial):
         return [f.func, f.args, f.keywords]
@@ -348,7 +348,7 @@ def depends(f, depth=_DEPTH):
     """
     if not depth or not is_grad_enabled():
         return False
-    for part in parts_of(f):
+    for part in _parts_of(f):
         for leaf in flatten(part)[0]:
             if _is_recorded(leaf) or (
                 callable(leaf) and not isinstance(leaf, (type, Tensor)) and depends(leaf, depth - 1)
