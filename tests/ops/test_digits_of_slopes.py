@@ -5,13 +5,18 @@ arguments), where a formula of the result cancels or a square overflows. The ref
 docs/numerics.md says that their slope has an absolute error only, `tanh` and `softmax`, are held to that.
 """
 
-import mpmath as mp
 import numpy as np
 import pytest
 
 import arraygrad as ag
 
-mp.mp.dps = 40
+mp = pytest.importorskip("mpmath", reason="mpmath, the reference, is not installed")
+
+
+@pytest.fixture(autouse=True)
+def _forty_digits():
+    with mp.workdps(40):
+        yield
 
 
 def _sizes(low, high):

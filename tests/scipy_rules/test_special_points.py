@@ -5,14 +5,19 @@ logarithm). Derivatives of orders one to three are those of the function's Taylo
 there is nan or infinite, never a number.
 """
 
-import mpmath
 import numpy as np
 import pytest
 
 import arraygrad as ag
 import arraygrad.scipy.special as special
 
-mpmath.mp.dps = 25
+mpmath = pytest.importorskip("mpmath", reason="mpmath, the reference, is not installed")
+
+
+@pytest.fixture(autouse=True)
+def _digits():
+    with mpmath.workdps(25):
+        yield
 
 
 def _struve(v):
