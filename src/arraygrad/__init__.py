@@ -59,7 +59,8 @@ _SUBMODULES = (
 )  # fmt: skip
 _ELSEWHERE = {
     "_version": ("__version__",),
-    "adoption": ("adopt",),
+    "adoption.calls": ("adopt",),
+    "adoption.setting": ("set_adoption",),
     "autograd.checkpointing": ("checkpoint",),
     "autograd.primitive": ("defvjp", "primitive"),
     "autograd.python_numbers": ("number_policy", "set_number_policy", "stop_gradient"),

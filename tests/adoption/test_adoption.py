@@ -12,7 +12,7 @@ from central_differences import central_differences
 from numpy import zeros
 
 import arraygrad as ag
-from arraygrad.adoption import adopt as adopted
+from arraygrad.adoption.calls import adopt as adopted
 
 X = np.asarray([0.5, 1.0, 2.0])
 SCALE = 3.0

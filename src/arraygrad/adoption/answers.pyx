@@ -1,5 +1,5 @@
 # What an adopted call does often: whether this thread runs one, what isinstance, type and hasattr answer, the exchange
-# of names. May import: adoption.bindings, autograd.python_numbers, engine.node, core.apply, core.convert, core.op,
+# of names. May import: adoption.bindings, adoption.setting, autograd.python_numbers, engine.node, core.apply, core.convert, core.op,
 # core.value, core.operands, core.tensor, numpy, the standard library.
 import dis
 import functools
@@ -21,6 +21,7 @@ from arraygrad.core.operands cimport rebinds
 from arraygrad.core.value cimport TensorBase
 from arraygrad.engine.node cimport NODE_PYTHON, Node, thread_state
 
+from arraygrad.adoption.setting import adoption_mode, on_change
 from arraygrad.autograd.python_numbers import Place, warn_at
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.tensor import Tensor, asarray, gradient_edge
@@ -47,6 +48,8 @@ cdef Py_ssize_t _entries = 0                    # how many calls were entered
 cdef bint _rebound = False                      # a name was found to be bound to something else
 cdef object _renewed = None                     # reach.renewed, which does that for what was kept
 cdef object _forget = None                      # reach.forget
+cdef object _reach_of = None                    # reach.reach_of
+cdef bint _differs = False                      # set_adoption may say something else than True
 
 
 cdef PyObject* set_adopting(PyObject* found) noexcept:
@@ -242,6 +245,8 @@ cdef class Called:
 cdef class Adopted(Called):
     """A function as an adopted call runs it. `reach` says where stand-ins go."""
     cdef Route reach
+    cdef public bint as_set                 # adopted as set_adoption says, not always
+    cdef dict others                        # packages -> what adopts these alone
 
     def __init__(self, function, Route reach):
         self.function = function
@@ -251,9 +256,26 @@ cdef class Adopted(Called):
     def __doc__(self):                      # each class has one of its own, which is the type's otherwise
         return self.function.__doc__
 
+    cdef object restricted(self, tuple packages):
+        """What adopts these packages alone."""
+        if self.others is None:
+            self.others = {}
+        found = self.others.get(packages)
+        if found is None:
+            found = self.others[packages] = Adopted(self.function, _reach_of(self.function, packages))
+        return found
+
     def __call__(self, *args, **kwargs):
-        cdef tuple found = enter(self.reach, args, kwargs)
-        cdef PyObject* before = set_adopting(<PyObject*>found)  # compiled: no signal handler runs before `finally`
+        cdef tuple found
+        cdef PyObject* before
+        if self.as_set and _differs:
+            mode = adoption_mode()
+            if mode is False:
+                return self.function(*args, **kwargs)
+            if mode is not True:
+                return self.restricted(mode)(*args, **kwargs)
+        found = enter(self.reach, args, kwargs)
+        before = set_adopting(<PyObject*>found)     # compiled: no signal handler runs before `finally`
         try:
             return self.function(*args, **kwargs)
         finally:
@@ -340,11 +362,20 @@ def later(function):
     return kept
 
 
-def set_renewal(renewed, forget):
+def set_renewal(renewed, forget, reach_of):
     """Have `renewed(found)` look again at what a call has put into place, and `forget()` what was found: reach.py."""
-    global _renewed, _forget
+    global _renewed, _forget, _reach_of
     _renewed = renewed
     _forget = forget
+    _reach_of = reach_of
+
+
+def _differ():
+    global _differs
+    _differs = True
+
+
+on_change(_differ)
 
 
 def forgotten():

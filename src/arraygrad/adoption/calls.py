@@ -2,7 +2,7 @@
 
 May import: adoption.answers, adoption.bindings, adoption.cupy_names, adoption.kept, adoption.names, adoption.pairs,
 adoption.pickled, adoption.reach, adoption.numba_names, adoption.numpy_names, adoption.number_names,
-adoption.scipy_names, autograd.python_numbers, core.adopted, adoption.asked, engine.later.
+adoption.scipy_names, adoption.setting, autograd.python_numbers, core.adopted, adoption.asked, engine.later.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
 Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`
@@ -43,7 +43,8 @@ from arraygrad.adoption.bindings import real_of
 from arraygrad.adoption.kept import why_numpy_is_kept, why_real
 from arraygrad.adoption.names import forget
 from arraygrad.adoption.pairs import pair_of
-from arraygrad.adoption.reach import reach_of
+from arraygrad.adoption.reach import is_foreign, reach_of
+from arraygrad.adoption.setting import packages_of
 from arraygrad.autograd import python_numbers
 from arraygrad.core.adopted import set_answers
 from arraygrad.engine.later import set_later
@@ -63,7 +64,7 @@ numba_names.install()
 def _adopt(function, packages=None):
     """A function whose program makes recordable arrays, and keeps its numbers recorded, while it is called.
 
-    The transforms do it themselves (`grad(f, adopt=True)`); `adopt(f)` serves code that calls `backward()`.
+    The transforms do it themselves; `adopt(f)` serves code that calls `backward()`.
 
     Parameters
     ----------
@@ -105,16 +106,19 @@ def _adopt(function, packages=None):
     if scipy_names.refresh() | cupy_names.refresh():
         forgetting(forget)
     pair = pair_of(function)  # a function of NumPy, math or SciPy itself
-    return Adopted(function if pair is None else pair[1], reach_of(function, _packages(packages)))
+    return Adopted(
+        function if pair is None else pair[1],
+        reach_of(function, None if packages is None else packages_of("adopt", packages)),
+    )
 
 
-def _packages(packages):
-    if packages is None:
-        return None
-    names = (packages,) if isinstance(packages, str) else packages
-    if not isinstance(names, tuple | list | set | frozenset) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"adopt: expected True, False or names of packages, got {packages!r}")
-    return tuple(names)
+def adopts_by_default(function):
+    """What calls a function as `set_adoption` says at that time; itself where adoption changes nothing."""
+    if is_foreign(function) and pair_of(function) is None:
+        return function
+    made = _adopt(function)
+    made.as_set = True
+    return made
 
 
 def _clear():

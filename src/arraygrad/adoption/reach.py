@@ -54,7 +54,7 @@ from arraygrad.adoption.pairs import pair_of
 from arraygrad.adoption.polynomial_names import polynomial
 from arraygrad.adoption.scipy_names import load
 
-__all__ = ["Reach", "adoptable", "reach_of"]
+__all__ = ["Reach", "adoptable", "is_foreign", "reach_of"]
 
 # Top-level packages that are not reached (4): array libraries, what compiles Python code, and what draws or tests.
 _LIBRARIES = frozenset(
@@ -74,9 +74,6 @@ _OBJECTS = 20_000  # how many objects one search looks at
 
 _leads: dict = {}  # id of a code object or class -> (it, the namespace it is looked from, what it leads to, sizes)
 _MANY = 4096  # so many of these are kept
-
-
-set_renewal(renewed, forget)
 
 
 def _objects(items, depth, found):
@@ -101,6 +98,19 @@ def _is_bare(function):
     return type(function) is types.FunctionType and not (
         function.__closure__ or function.__defaults__ or function.__kwdefaults__ or function.__dict__
     )
+
+
+# Types of compiled functions.
+_COMPILED = frozenset(
+    (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, numpy.ufunc, type(numpy.sum))
+)
+
+
+def is_foreign(function):
+    """Whether a function is compiled or a library's, and holds nothing that could lead to a program."""
+    if type(function) in _COMPILED:
+        return not isinstance(getattr(function, "__self__", None), functools.partial)
+    return _is_bare(function) and not adoptable(function.__globals__)
 
 
 def reach_of(function, packages):
@@ -490,3 +500,6 @@ def adoptable(namespace):
         return True
     file = namespace.get("__file__")  # a program may call a file as the standard library does: test.py, signal.py
     return isinstance(file, str) and not file.startswith(_STANDARD_LIBRARY)
+
+
+set_renewal(renewed, forget, reach_of)

@@ -14,6 +14,7 @@ import warnings
 import numpy
 
 from arraygrad import autograd
+from arraygrad.adoption.setting import adopted
 from arraygrad.autograd.custom_rules import told_rules
 from arraygrad.autograd.grad_mode import enable_grad
 from arraygrad.autograd.primitive import Primitive
@@ -58,7 +59,7 @@ def gradcheck(
     nondet_tol=0.0,
     check_undefined_grad=True,
     seed=0,
-    adopt=False,
+    adopt=None,
 ):
     """Compare the gradients of `f` with central differences.
 
@@ -70,8 +71,7 @@ def gradcheck(
     Parameters
     ----------
     f : callable
-        Takes the inputs by position; returns a Tensor or a container of them. For a program that needs `adopt=True`,
-        give `arraygrad.adopt(f)`.
+        Takes the inputs by position; returns a Tensor or a container of them.
     inputs : Tensor, raw array, float, or sequence of them
         For parameters in a dict, check a function of one vector, which `ravel_tree` makes. If any is a Tensor, those
         Tensors that require grad are checked. Without any Tensor, all floating-point arrays and floats are.
@@ -90,8 +90,8 @@ def gradcheck(
         Try undefined gradients (None, for a rule that does not materialize them).
     seed : int
         Of the random cotangents for the second order.
-    adopt : bool, str or tuple of str
-        Run `f` as `arraygrad.grad(f, adopt=True)` does (see `arraygrad.adopt`).
+    adopt : bool, str or tuple of str, optional
+        Whether `f` is adopted, as for `arraygrad.grad`.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def gradcheck(
     """
     if order not in (1, 2):
         raise ValueError(f"gradcheck: order must be 1 or 2, got {order!r}")
-    f = _adopted(f, adopt)
+    f = adopted(f, adopt)
     leaves = _leaves("gradcheck", inputs)
     _warn_precision(leaves, max(atol, rtol))
     try:
@@ -147,7 +147,7 @@ def gradgradcheck(
     raise_exception=True,
     nondet_tol=0.0,
     seed=0,
-    adopt=False,
+    adopt=None,
 ):
     """Compare the gradients of the gradients of `f` with central differences.
 
@@ -181,7 +181,7 @@ def gradgradcheck(
     >>> ag.gradgradcheck(lambda a: ag.sum(ag.sin(a)), [np.array([0.5, 1.0])])
     True
     """
-    f = _adopted(f, adopt)
+    f = adopted(f, adopt)
     leaves = _leaves("gradgradcheck", inputs)
     _warn_precision(leaves, max(atol, rtol))
     outputs = _outputs(f, leaves)
@@ -256,14 +256,6 @@ def assert_allclose(actual, expected, *, rtol=None, atol=0.0, equal_nan=True, ch
         if tolerance is None:
             tolerance = 1e-4 if any(v.dtype.char in "fFe" for v in (x, y)) else 1e-7
         numpy.testing.assert_allclose(x, y, rtol=tolerance, atol=atol, equal_nan=equal_nan, err_msg=name)
-
-
-def _adopted(f, adopt):
-    if not adopt:
-        return f
-    from arraygrad.adoption.calls import adopt as adopted
-
-    return adopted(f) if adopt is True else adopted(f, adopt)
 
 
 def _name_rules(error, f, leaves):

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from arraygrad.adoption import adopt as ag_adopt
+from arraygrad.adoption.setting import adopted
 from arraygrad.autograd import grad_mode
 from arraygrad.autograd.custom_rules import told_rules
 from arraygrad.autograd.python_numbers import number_policy
@@ -117,7 +117,7 @@ class _Examination:
     def __init__(self, function, args, kwargs, argnums, seed, package, adopt):
         self.function = function
         self.adopt = adopt
-        self.recorded = ag_adopt(function) if adopt else function
+        self.recorded = adopted(function, adopt)
         self.args = args
         self.kwargs = kwargs
         self.report = Report()

@@ -20,14 +20,14 @@ _R = TypeVar("_R", bound=Any)
 _Aux = TypeVar("_Aux", bound=Any)
 _Arr = TypeVar("_Arr", bound=_Array)
 _Other = TypeVar("_Other", bound=builtins.complex | Mapping[Any, Any] | Sequence[Any])
-_Adopt: TypeAlias = builtins.bool | builtins.str | builtins.tuple[builtins.str, ...]
 """
+_ADOPTION = "builtins.bool | builtins.str | builtins.tuple[builtins.str, ...]"
 
 _FUNCTION = '_F = TypeVar("_F", bound=Callable[..., Any])\n'
 
 # module -> lines before its definitions: type variables
 HEADERS = {
-    "arraygrad.transforms.gradients": _VARIABLES,
+    "arraygrad.transforms.gradients": f"{_VARIABLES}_Adopt: TypeAlias = {_ADOPTION} | None\n",
     "arraygrad.autograd.checkpointing": '_P = ParamSpec("_P")\n_R = TypeVar("_R")\n',
     "arraygrad.autograd.grad_mode": _FUNCTION,
     "arraygrad.autograd.custom_function": _FUNCTION,
@@ -35,13 +35,14 @@ HEADERS = {
     "arraygrad.autograd.python_numbers": '_T = TypeVar("_T")\n',
     "arraygrad.transforms.trees": '_T = TypeVar("_T")\n',
     "arraygrad.adoption.calls": _FUNCTION,
+    "arraygrad.adoption.setting": _FUNCTION,
 }
 
 
 _ANY = "Callable[..., Any]"
 _INTS = "builtins.int | Sequence[builtins.int]"
-_ADOPT = "argnames: None = None, adopt: _Adopt = False"
-_NAMED = "argnames: builtins.str | Sequence[builtins.str], adopt: _Adopt = False"
+_ADOPT = "argnames: None = None, adopt: _Adopt = None"
+_NAMED = "argnames: builtins.str | Sequence[builtins.str], adopt: _Adopt = None"
 
 
 def _overload(name, parameters, returns):
@@ -111,11 +112,13 @@ _GRADIENTS = {
     "hessian": _matrices("hessian"),
     "hvp": [
         _overload(
-            "hvp", "f: Callable[[_A], Any], argnums: Literal[0] = 0, *, adopt: _Adopt = False", "Callable[[_A, _A], _A]"
+            "hvp",
+            "f: Callable[[_A], Any], argnums: Literal[0] = 0, *, adopt: _Adopt = None",
+            "Callable[[_A, _A], _A]",
         ),
         _overload(
             "hvp",
-            "f: Callable[[_A, _B], Any], argnums: Literal[0] = 0, *, adopt: _Adopt = False",
+            "f: Callable[[_A, _B], Any], argnums: Literal[0] = 0, *, adopt: _Adopt = None",
             "Callable[[_A, _B, _A], _A]",
         ),
         _overload("hvp", f"f: {_ANY}, argnums: {_INTS} = 0, *, {_ADOPT}", _ANY),
@@ -124,44 +127,44 @@ _GRADIENTS = {
     "vjp": [
         _overload(
             "vjp",
-            "f: _ufunc, *primals: Any, has_aux: Literal[False] = False, adopt: _Adopt = False",
+            "f: _ufunc, *primals: Any, has_aux: Literal[False] = False, adopt: _Adopt = None",
             "builtins.tuple[Any, Callable[[Any], builtins.tuple[Any, ...]]]",
         ),
         _overload(
             "vjp",
-            f"f: Callable[[*_Ts], _R], {_PRIMALS}, has_aux: Literal[False] = False, adopt: _Adopt = False",
+            f"f: Callable[[*_Ts], _R], {_PRIMALS}, has_aux: Literal[False] = False, adopt: _Adopt = None",
             f"builtins.tuple[_R, {_PULL}]",
         ),
         _overload(
             "vjp",
-            f"f: Callable[[*_Ts], builtins.tuple[_R, _Aux]], {_PRIMALS}, has_aux: Literal[True], adopt: _Adopt = False",
+            f"f: Callable[[*_Ts], builtins.tuple[_R, _Aux]], {_PRIMALS}, has_aux: Literal[True], adopt: _Adopt = None",
             f"builtins.tuple[_R, {_PULL}, _Aux]",
         ),
-        _overload("vjp", f"f: {_ANY}, *primals: Any, has_aux: builtins.bool, adopt: _Adopt = False", "Any"),
+        _overload("vjp", f"f: {_ANY}, *primals: Any, has_aux: builtins.bool, adopt: _Adopt = None", "Any"),
     ],
     "jvp": [
         _overload(
             "jvp",
-            "f: _ufunc, primals: Sequence[Any], tangents: Sequence[Any], *, adopt: _Adopt = False",
+            "f: _ufunc, primals: Sequence[Any], tangents: Sequence[Any], *, adopt: _Adopt = None",
             "builtins.tuple[Any, Any]",
         ),
         _overload(
             "jvp",
             "f: Callable[[*_Ts], _R], primals: builtins.tuple[*_Ts], tangents: builtins.tuple[*_Ts], *, "
-            "adopt: _Adopt = False",
+            "adopt: _Adopt = None",
             "builtins.tuple[_R, _R]",
         ),
         _overload(
             "jvp",
-            f"f: {_ANY}, primals: Sequence[Any], tangents: Sequence[Any], *, adopt: _Adopt = False",
+            f"f: {_ANY}, primals: Sequence[Any], tangents: Sequence[Any], *, adopt: _Adopt = None",
             "builtins.tuple[Any, Any]",
         ),
     ],
     "linearize": [
-        _overload("linearize", "f: _ufunc, *primals: Any, adopt: _Adopt = False", f"builtins.tuple[Any, {_ANY}]"),
+        _overload("linearize", "f: _ufunc, *primals: Any, adopt: _Adopt = None", f"builtins.tuple[Any, {_ANY}]"),
         _overload(
             "linearize",
-            f"f: Callable[[*_Ts], _R], {_PRIMALS}, adopt: _Adopt = False",
+            f"f: Callable[[*_Ts], _R], {_PRIMALS}, adopt: _Adopt = None",
             "builtins.tuple[_R, Callable[[*_Ts], _R]]",
         ),
     ],
@@ -197,6 +200,10 @@ SIGNATURES = {
             " -> Callable[_P, _R]: ..."
         )
     ],
+    "arraygrad.adoption.setting.set_adoption.__init__": [f"def __init__(self, mode: {_ADOPTION}) -> None: ..."],
+    "arraygrad.adoption.setting.set_adoption.__call__": ["def __call__(self, function: _F) -> _F: ..."],
+    "arraygrad.adoption.setting.set_adoption.__enter__": ["def __enter__(self) -> Self: ..."],
+    "arraygrad.adoption.setting.adopted": ["def adopted(function: _F, adopt: Any) -> _F: ..."],
     "arraygrad.autograd.grad_mode.DecoratingMode.__call__": ["def __call__(self, function: _F) -> _F: ..."],
     "arraygrad.autograd.grad_mode._ImmediateMode.__call__": ["def __call__(self, function: _F) -> _F: ..."],
     "arraygrad.autograd.grad_mode._FixedGradMode.__new__": [

@@ -34,7 +34,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 # Public interfaces in plain Python without annotations, beside the compiled modules.
 _INTERFACES = (
-    "adoption", "adoption.calls", "autograd", "autograd.anomaly", "autograd.checkpointing",
+    "adoption", "adoption.calls", "adoption.setting", "autograd", "autograd.anomaly", "autograd.checkpointing",
     "autograd.custom_function", "autograd.functions", "autograd.grad_mode", "autograd.graph", "autograd.graph_hooks",
     "autograd.primitive", "autograd.saved_hooks", "autograd.threads", "backends.cuda.graphs", "core.containers",
     "implicit",

@@ -220,6 +220,7 @@ def is_writable(cls, name, value):
 
 # Results of functions in modules.
 RETURNS = {
+    "arraygrad.adoption.setting.adoption_mode": "builtins.bool | builtins.tuple[builtins.str, ...]",
     "arraygrad.core.tensor.asarray": "Tensor",
     "arraygrad.core.tensor.is_grad_enabled": "builtins.bool",
     "arraygrad.core.tensor.is_inference_mode_enabled": "builtins.bool",
@@ -243,6 +244,7 @@ VALUES: dict[str, str] = {}
 FACE = {
     "namespaces.namespace": ("namespace",),
     "_version": ("__version__",),
+    "adoption.setting": ("set_adoption",),
     "autograd.grad_mode": (
         "enable_grad",
         "inference_mode",

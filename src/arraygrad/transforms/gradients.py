@@ -17,8 +17,9 @@ they have in common:
 - Complex numbers follow PyTorch: the gradient of a real function f at z = x + iy is df/dx + i df/dy, the direction of
   steepest ascent.
 - A function may write into its raw arguments in place; the caller's array changes as it does in a plain call.
-- With `adopt=True` arrays that NumPy's creation functions make while `f` runs are recordable: `out = np.zeros(3)`, then
-  `out[0] = x`. What that reaches, and what it does not, is said in `arraygrad.adopt`.
+- The function is adopted: arrays that NumPy's creation functions make while it runs are recordable, so
+  `out = np.zeros(3)` and `out[0] = x` have a gradient, and numbers of math stay recorded. What that reaches, and what
+  it does not, is said in `arraygrad.adopt`; `adopt=False` and `arraygrad.set_adoption` turn it off.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import inspect
 import numpy
 
 from arraygrad._hints import unexpected
+from arraygrad.adoption.setting import adopted
 from arraygrad.core.containers import LEAF, unflatten
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
@@ -67,7 +69,7 @@ def _exact(transform):
 
 
 @_exact
-def grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False, **unknown):
+def grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=None, **unknown):
     """The function that computes the gradient of `f`.
 
     Parameters
@@ -81,9 +83,10 @@ def grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False, **unknown):
     argnames : str or tuple of str, optional
         Names of the parameters to differentiate, in the place of `argnums`. They may be given by position or by
         keyword, or be left out where they have a default. A name gives one gradient, a tuple of names a tuple.
-    adopt : bool, str or tuple of str
-        Arrays that NumPy's creation functions make while `f` runs are recordable, and numbers of math stay recorded, in
-        all modules that `f` leads to, or in the packages of these names (see `arraygrad.adopt`).
+    adopt : bool, str or tuple of str, optional
+        True: arrays that NumPy's creation functions make while `f` runs are recordable, and numbers of math stay
+        recorded, in all modules that `f` leads to (see `arraygrad.adopt`). Names: in these packages and modules only.
+        False: nowhere. By default what `arraygrad.set_adoption` says, True in a process that does not call it.
 
     Returns
     -------
@@ -137,7 +140,7 @@ class _Gradient(_Evaluation):
 
 
 @_exact
-def value_and_grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False, **unknown):
+def value_and_grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=None, **unknown):
     """The function that computes the value of `f` together with its gradient, at hardly more cost than the gradient.
 
     Parameters and errors are those of `grad`.
@@ -160,7 +163,7 @@ def value_and_grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=False, *
 
 
 @_exact
-def elementwise_grad(f, argnums=0, *, argnames=None, adopt=False, **unknown):
+def elementwise_grad(f, argnums=0, *, argnames=None, adopt=None, **unknown):
     """The function that computes the derivative of an elementwise function `f` at every element.
 
     Precisely: the gradient of the sum of the result, which is the derivative at each element if each element of the
@@ -172,7 +175,7 @@ def elementwise_grad(f, argnums=0, *, argnames=None, adopt=False, **unknown):
         Its result is a real array of any shape.
     argnums : int or tuple of int
     argnames : str or tuple of str, optional
-    adopt : bool, str or tuple of str
+    adopt : bool, str or tuple of str, optional
         As for `grad`.
 
     Returns
@@ -215,7 +218,7 @@ class _Derivative(Transformed):
         return _pull_ones(trace)
 
 
-def vjp(f, *primals, has_aux=False, adopt=False):
+def vjp(f, *primals, has_aux=False, adopt=None):
     """The value of `f` and the function that multiplies cotangents by its Jacobian from the left.
 
     Parameters
@@ -226,7 +229,7 @@ def vjp(f, *primals, has_aux=False, adopt=False):
         The arguments; all are differentiated.
     has_aux : bool
         `f` returns a pair (result, auxiliary data).
-    adopt : bool, str or tuple of str
+    adopt : bool, str or tuple of str, optional
         As for `grad`.
 
     Returns
@@ -272,7 +275,7 @@ def vjp(f, *primals, has_aux=False, adopt=False):
     return trace.value(), pull
 
 
-def jvp(f, primals, tangents, *, adopt=False):
+def jvp(f, primals, tangents, *, adopt=None):
     """The value of `f` and its derivative along `tangents`.
 
     Parameters
@@ -280,7 +283,7 @@ def jvp(f, primals, tangents, *, adopt=False):
     f : callable
     primals, tangents : tuple
         The arguments of `f`, all of which are differentiated, and a direction of the same shapes and structure.
-    adopt : bool, str or tuple of str
+    adopt : bool, str or tuple of str, optional
         As for `grad`.
 
     Returns
@@ -309,7 +312,7 @@ def jvp(f, primals, tangents, *, adopt=False):
     return value, push(tangents, False)
 
 
-def linearize(f, *primals, adopt=False):
+def linearize(f, *primals, adopt=None):
     """The value of `f` and its derivative as a linear function of directions.
 
     Parameters
@@ -317,7 +320,7 @@ def linearize(f, *primals, adopt=False):
     f : callable
     *primals
         The arguments; all are differentiated.
-    adopt : bool, str or tuple of str
+    adopt : bool, str or tuple of str, optional
         As for `grad`.
 
     Returns
@@ -350,7 +353,7 @@ def linearize(f, *primals, adopt=False):
 
 
 @_exact
-def jacobian(f, argnums=0, chunk_size=None, *, argnames=None, adopt=False, **unknown):
+def jacobian(f, argnums=0, chunk_size=None, *, argnames=None, adopt=None, **unknown):
     """The function that computes the Jacobian of `f`, row by row, in reverse mode.
 
     Parameters
@@ -362,7 +365,7 @@ def jacobian(f, argnums=0, chunk_size=None, *, argnames=None, adopt=False, **unk
         How many rows may be computed at a time, which bounds the memory that they take. Rows of small arrays go
         through the graph together where its operations allow it; the others are computed one by one.
     argnames : str or tuple of str, optional
-    adopt : bool, str or tuple of str
+    adopt : bool, str or tuple of str, optional
         As for `grad`.
 
     Returns
@@ -415,7 +418,7 @@ jacrev = jacobian
 
 
 @_exact
-def jacfwd(f, argnums=0, *, argnames=None, adopt=False, **unknown):
+def jacfwd(f, argnums=0, *, argnames=None, adopt=None, **unknown):
     """The function that computes the Jacobian of `f`, column by column.
 
     Parameters, result and errors are those of `jacobian`; it takes one pass per element of the argument where
@@ -444,7 +447,7 @@ class _Columns(Transformed):
 
 
 @_exact
-def hessian(f, argnums=0, *, argnames=None, adopt=False, **unknown):
+def hessian(f, argnums=0, *, argnames=None, adopt=None, **unknown):
     """The function that computes the matrix of second derivatives of `f`.
 
     Parameters
@@ -453,7 +456,7 @@ def hessian(f, argnums=0, *, argnames=None, adopt=False, **unknown):
         Its result is a real array.
     argnums : int or tuple of int
     argnames : str or tuple of str, optional
-    adopt : bool, str or tuple of str
+    adopt : bool, str or tuple of str, optional
         As for `grad`.
 
     Returns
@@ -506,7 +509,7 @@ class _First(Transformed):
 
 
 @_exact
-def hvp(f, argnums=0, *, argnames=None, adopt=False, **unknown):
+def hvp(f, argnums=0, *, argnames=None, adopt=None, **unknown):
     """The function that multiplies a vector by the Hessian of `f`, without computing the Hessian.
 
     Parameters
@@ -515,7 +518,7 @@ def hvp(f, argnums=0, *, argnames=None, adopt=False, **unknown):
         Its result is a real scalar.
     argnums : int or tuple of int
     argnames : str or tuple of str, optional
-    adopt : bool, str or tuple of str
+    adopt : bool, str or tuple of str, optional
         As for `grad`.
 
     Returns
@@ -604,17 +607,13 @@ def _accepts(function, args, kwargs):
 
 
 def _checked(name, f, argnums, argnames, adopt, unknown=None):
-    """(the function to trace: `f`, or with `adopt` what calls it adopted; what is differentiated)."""
+    """(the function to trace: `f`, or what calls it adopted; what is differentiated)."""
     if unknown:
         raise TypeError(unexpected(name, next(iter(unknown)), ("argnums", "argnames")))
     if not callable(f):
         raise TypeError(f"{name}: f must be callable, got {type(f).__name__}{_instead(name, f)}")
     which = chosen(name, argnums, argnames)
-    if not adopt:
-        return f, which
-    from arraygrad.adoption.calls import adopt as adopted
-
-    return (adopted(f) if adopt is True else adopted(f, adopt)), which
+    return adopted(f, adopt), which
 
 
 def _instead(name, f):

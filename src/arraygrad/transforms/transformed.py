@@ -31,6 +31,8 @@ class Transformed:
         The transform's other arguments, by name.
     """
 
+    adopts_itself = True  # a transform of it need not adopt it
+
     def __init__(self, transform, original, function, which, **options):
         functools.update_wrapper(self, original)
         self._transform = transform
