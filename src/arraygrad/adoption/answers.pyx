@@ -12,7 +12,7 @@ import numpy
 from cpython.object cimport PyObject
 
 from arraygrad.adoption.bindings cimport Place as Held
-from arraygrad.adoption.bindings cimport Watch, plain_to
+from arraygrad.adoption.bindings cimport Watch, items_of, plain_to
 from arraygrad.core.adopted cimport count_adopted
 from arraygrad.core.apply cimport unary
 from arraygrad.core.op cimport Op
@@ -28,11 +28,17 @@ from arraygrad.core.tensor import Tensor, asarray, gradient_edge
 
 cdef extern from *:
     """
+    #ifdef Py_GIL_DISABLED
+    static const int arraygrad_has_gil = 0;
+    #else
+    static const int arraygrad_has_gil = 1;
+    #endif
     // What the adopted call that this thread runs has put into place, a tuple that the call owns; NULL outside of one.
     // A thread that such a call starts is outside.
     static thread_local PyObject* arraygrad_adopting = NULL;
     """
     PyObject* arraygrad_adopting
+    bint arraygrad_has_gil
 
 cdef object dtype_type = numpy.dtype
 cdef object real_double = numpy.dtype("float64")
@@ -42,7 +48,15 @@ cdef object union_type = types.UnionType
 cdef frozenset own_types = frozenset(Tensor.__mro__)
 
 
-_lock = threading.RLock()                       # guards the `users` of Names and Places, and what stands below
+# Note [The lock of adoption]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# `_lock` guards the `users` of Names and Places, and what stands below. It may be taken again by its thread, as a search
+# runs code: finalizers, and what they adopt. Most calls need no search and exchange names of modules alone, and run no
+# code between their comparisons and the end of the exchange. The GIL guards them as well as the lock does, provided
+# that no other thread is in the middle of something, which `_inside` says (`short_way`). Without a GIL all calls lock.
+# Guarded by tests/adoption/test_adoption_threads.py.
+_lock = threading.RLock()
+cdef int _inside = 0                            # how often the lock is held
 cdef Py_ssize_t _searches_from = 0              # what was found before forget() was called so often is found anew
 cdef Py_ssize_t _entries = 0                    # how many calls were entered
 cdef bint _rebound = False                      # a name was found to be bound to something else
@@ -115,6 +129,19 @@ cdef class Route:
     cdef public Py_ssize_t stamp            # forgotten() when it was searched
     cdef public object root                 # what `watch` watches
     cdef public Watch watch                 # what the function itself holds: cells, attributes; None: nothing
+    cdef public bint by_items               # `watch` watches items_of(root), not root
+    cdef tuple whole                        # what a call exchanges around which there is no other
+    cdef bint plain                         # only names of modules are exchanged
+
+    def searched(self, list found, list own, list sizes, Py_ssize_t stamp):
+        """Note what was found, with the states of the namespaces and forgotten() at that time."""
+        cdef Namespace names
+        self.found, self.own, self.sizes, self.stamp = found, own, sizes, stamp
+        self.whole = (found, own, None)
+        self.plain = not own
+        for names in found:
+            if names.shared:
+                self.plain = False
 
 
 cdef int exchange(list places, bint back) except -1:
@@ -143,36 +170,77 @@ cdef list unshared(Namespace names):
     return [place for place in names.places if (id(place[0]), place[1]) not in kept]
 
 
+cdef bint changed(Route reach) except -1:
+    """Whether anything that a search has found has changed, or nothing was searched yet."""
+    cdef Py_ssize_t i
+    cdef bint found = reach.found is None or reach.stamp != _searches_from
+    if not found:
+        for i in range(len(reach.found)):
+            if (<Namespace>reach.found[i]).current() != <Py_ssize_t>reach.sizes[i]:
+                found = True
+        if reach.watch is not None:
+            if not (reach.watch.same_items(items_of(reach.root)) if reach.by_items else reach.watch.same(reach.root)):
+                found = True
+    return found or _rebound
+
+
+cdef tuple short_way(Route reach, tuple args, dict kwargs):
+    """As `enter`, without the lock: Note [The lock of adoption]. None where that is needed."""
+    global _entries
+    cdef Namespace names
+    cdef tuple found
+    if not arraygrad_has_gil or _inside or not reach.plain or kwargs:
+        return None
+    _entries += 1
+    if changed(reach):
+        return None
+    for argument in args:
+        if not plain_to(argument, 4):
+            return None
+    found = reach.whole if arraygrad_adopting == NULL else (reach.found, reach.own, <object>arraygrad_adopting)
+    for names in reach.found:
+        if names.siblings is not None:
+            return None
+    if _inside or _rebound or reach.stamp != _searches_from:    # code has run after all: that of a finalizer
+        return None
+    count_adopted(1)
+    for names in reach.found:
+        if names.users == 0:
+            exchange(names.places, False)
+        names.users += 1
+    return found
+
+
 cdef tuple enter(Route reach, tuple args, dict kwargs):
     """Put the stand-ins of a call into place: (Names, Places, the same of the call around it or None)."""
-    cdef tuple found = None
-    cdef object around = None if arraygrad_adopting == NULL else <object>arraygrad_adopting
+    global _inside
+    cdef tuple found = short_way(reach, args, kwargs)
+    cdef object around
+    if found is not None:
+        return found
+    around = None if arraygrad_adopting == NULL else <object>arraygrad_adopting
     with _lock:
-        for _ in range(3):                      # another thread may bind names all the time
-            found = find(reach, args, kwargs, around)
-            if not _rebound:
-                break
-        put(found)
+        _inside += 1
+        try:
+            for _ in range(3):                  # another thread may bind names all the time
+                found = find(reach, args, kwargs, around)
+                if not _rebound:
+                    break
+            put(found)
+        finally:
+            _inside -= 1
     return found
 
 
 cdef tuple find(Route reach, tuple args, dict kwargs, object around):
     """(Names, Places, `around`) of a call, searched anew if anything has changed."""
     global _entries
-    cdef Py_ssize_t i
-    cdef bint changed
+    cdef bint anew
     _entries += 1
-    changed = reach.found is None or reach.stamp != _searches_from
-    if not changed:
-        for i in range(len(reach.found)):
-            if (<Namespace>reach.found[i]).current() != <Py_ssize_t>reach.sizes[i]:
-                changed = True
-        if reach.watch is not None and not reach.watch.same(reach.root):
-            changed = True
+    anew = changed(reach)
     if _rebound:
         forget_rebound()
-        changed = True
-    if changed:
+    if anew:
         reach.stamp = _searches_from
         reach.search()
     for argument in args if not kwargs else (*args, *kwargs.values()):
@@ -204,18 +272,41 @@ cdef int put(tuple found) except -1:
     return 0
 
 
-cdef int leave(tuple found) except -1:
+cdef bint short_way_back(tuple found) except -1:
+    """As `leave`, without the lock; whether that was possible: Note [The lock of adoption]."""
     cdef Namespace names
+    if not arraygrad_has_gil or _inside or <list>found[1]:
+        return False
+    for names in <list>found[0]:
+        if names.siblings is not None or names.shared:
+            return False
+    count_adopted(-1)
+    for names in <list>found[0]:
+        names.users -= 1
+        if names.users == 0:
+            exchange(names.places, True)
+    return True
+
+
+cdef int leave(tuple found) except -1:
+    global _inside
+    cdef Namespace names
+    if short_way_back(found):
+        return 0
     with _lock:
-        count_adopted(-1)
-        for names in <list>found[0]:
-            names.users -= 1
-            if names.users == 0:
-                exchange(names.places if names.siblings is None else unshared(names), True)
-                for place in names.shared:
-                    (<Held>place).take_back()
-        for place in <list>found[1]:
-            (<Held>place).take_back()
+        _inside += 1
+        try:
+            count_adopted(-1)
+            for names in <list>found[0]:
+                names.users -= 1
+                if names.users == 0:
+                    exchange(names.places if names.siblings is None else unshared(names), True)
+                    for place in names.shared:
+                        (<Held>place).take_back()
+            for place in <list>found[1]:
+                (<Held>place).take_back()
+        finally:
+            _inside -= 1
     return 0
 
 
@@ -320,17 +411,21 @@ cdef class Kept(Called):
 
     cdef tuple again(self):
         cdef tuple found, level
-        global _entries
+        global _entries, _inside
         with _lock:
-            _entries += 1
-            if self.stamp != _searches_from or self.changed():
-                if _rebound:
-                    forget_rebound()
-                self.look(_renewed(self.found))
-            found = level = self.found
-            while level is not None:
-                put(level)
-                level = level[2]
+            _inside += 1
+            try:
+                _entries += 1
+                if self.stamp != _searches_from or self.changed():
+                    if _rebound:
+                        forget_rebound()
+                    self.look(_renewed(self.found))
+                found = level = self.found
+                while level is not None:
+                    put(level)
+                    level = level[2]
+            finally:
+                _inside -= 1
         return found
 
     cdef bint changed(self) except -1:
@@ -352,13 +447,18 @@ cdef class Kept(Called):
 
 def later(function):
     """A function that is kept to be called later, as it is to be called then: Note [Called later]."""
+    global _inside
     cdef Kept kept
     if arraygrad_adopting == NULL or type(function) is Kept:
         return function
     kept = Kept.__new__(Kept)
     kept.function = function
     with _lock:
-        kept.look(<tuple>arraygrad_adopting)
+        _inside += 1
+        try:
+            kept.look(<tuple>arraygrad_adopting)
+        finally:
+            _inside -= 1
     return kept
 
 
@@ -386,8 +486,13 @@ def forgotten():
 
 def forgetting(forget):
     """Call `forget()` while no call is entered or left."""
+    global _inside
     with _lock:
-        return forget()
+        _inside += 1
+        try:
+            return forget()
+        finally:
+            _inside -= 1
 
 
 def is_on():

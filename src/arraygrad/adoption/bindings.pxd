@@ -43,3 +43,4 @@ cdef class Place:
 
 
 cdef bint plain_to(object argument, int depth) except -1
+cdef object items_of(object found)

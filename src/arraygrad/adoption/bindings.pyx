@@ -41,6 +41,9 @@ cdef set telling_types = {
     numpy.vectorize, functools.partial, staticmethod, classmethod, property, type(numpy.sum),
     type(functools.lru_cache(len)),
 }
+cdef set compiled_types = {
+    types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType, type(numpy.sum),
+}
 cdef object function_type = types.FunctionType
 cdef object method_type = types.MethodType
 cdef object cell_type = types.CellType
@@ -157,6 +160,25 @@ cdef class Watch:
             return None, not self.tells()
         return made, made.alike(self)
 
+    def holds_items(self, found):
+        """Whether what `found` holds is the same: of a Watch of `held_items`."""
+        return self.same_items(items_of(found))
+
+    def lets_go(self):
+        """Whether it keeps nothing alive that could hold data of a program."""
+        if self.root is not None:
+            return False
+        for thing in self.kept:
+            if type(thing) is Watch:
+                if not (<Watch>thing).lets_go():
+                    return False
+            elif type(thing) is function_type:
+                if thing.__closure__ or thing.__defaults__ or thing.__kwdefaults__ or thing.__dict__:
+                    return False
+            elif not (isinstance(thing, (type, types.ModuleType, numpy.ufunc)) or type(thing) in compiled_types):
+                return False
+        return True
+
     cdef bint tells(self) except -1:
         """Whether any entry is more than a number."""
         cdef Py_ssize_t i
@@ -194,6 +216,19 @@ cdef class Watch:
             if <object>self.entries[i].kind not in kinds:
                 return False
         return True
+
+
+def held_items(function):
+    """What a function closes over and its default arguments, or the function and object of a method; None of others.
+
+    None also where it holds more: attributes, or defaults of keyword arguments.
+    """
+    if type(function) is function_type:
+        if function.__kwdefaults__ or function.__dict__:
+            return None
+    elif type(function) is not method_type:
+        return None
+    return items_of(function)
 
 
 cdef object items_of(object found):
@@ -363,6 +398,37 @@ cdef Watch watch_of(object found, named, int depth, Py_ssize_t* left):
 cdef bint watched_object(object value) except -1:
     """Whether the attributes of an object are those of a program's class."""
     return type(value) is types.SimpleNamespace or bool(type(value).__flags__ & (1 << 9))   # made by `class`
+
+
+cdef class Likeness:
+    """What an argument of a call was like: another one that fits leads to the same code.
+
+    `itself`: only the very object fits. It must then take weak references, or TypeError is raised.
+    """
+    cdef object kind
+    cdef object ref
+    cdef Watch watch
+
+    def __init__(self, argument, bint itself):
+        self.kind = type(argument)
+        self.watch = None if isinstance(argument, (type, types.ModuleType)) else watch(argument)
+        if itself or tells(argument) or (self.watch is not None and not self.watch.lets_go()):
+            self.ref = weakref.ref(argument)
+
+    cdef bint fits(self, object argument) except -1:
+        return type(argument) is self.kind and (self.ref is None or self.ref() is argument) and (
+            self.watch is None or self.watch.same(argument))
+
+
+def fit(list likenesses, list arguments):
+    """Whether each argument fits the Likeness at its place."""
+    cdef Py_ssize_t i
+    if len(likenesses) != len(arguments):
+        return False
+    for i in range(len(likenesses)):
+        if not (<Likeness>likenesses[i]).fits(arguments[i]):
+            return False
+    return True
 
 
 cdef class Place:

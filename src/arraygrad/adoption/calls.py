@@ -28,6 +28,8 @@ Note [Stand-ins]
 Guarded by tests/adoption.
 """
 
+import sys
+
 from arraygrad.adoption import (
     asked,
     cupy_names,
@@ -103,13 +105,24 @@ def _adopt(function, packages=None):
     """
     if not callable(function):
         raise TypeError(f"adopt: expected a function, got {type(function).__name__}")
-    if scipy_names.refresh() | cupy_names.refresh():
-        forgetting(forget)
+    _look_for_libraries()
     pair = pair_of(function)  # a function of NumPy, math or SciPy itself
     return Adopted(
         function if pair is None else pair[1],
         reach_of(function, None if packages is None else packages_of("adopt", packages)),
     )
+
+
+_modules = 0  # how many there were when libraries were looked for
+
+
+def _look_for_libraries():
+    """Put what stands in for the modules of SciPy and CuPy into the table as these are loaded."""
+    global _modules
+    if len(sys.modules) != _modules:
+        _modules = len(sys.modules)
+        if scipy_names.refresh() | cupy_names.refresh():
+            forgetting(forget)
 
 
 def adopts_by_default(function):

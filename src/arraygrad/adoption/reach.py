@@ -41,12 +41,11 @@ import os
 import sys
 import threading
 import types
-import weakref
 
 import numpy
 
 from arraygrad.adoption.answers import Route, set_renewal
-from arraygrad.adoption.bindings import Place, attributes_of, is_plain, watch
+from arraygrad.adoption.bindings import Likeness, Place, attributes_of, fit, held_items, is_plain, watch
 from arraygrad.adoption.code import imported, importing_stand_ins, names_in
 from arraygrad.adoption.compared import ITEMS, attribute, held, parts
 from arraygrad.adoption.names import CACHES, NOTHING, Names, forget, renewed, wanted
@@ -90,7 +89,8 @@ def _objects(items, depth, found):
 
 
 _reaches: dict = {}  # id of a code object -> (it, globals, its Reach), for functions that are no more than that
-CACHES += [_leads, _reaches]
+_known: dict = {}  # id of a code object -> (it, globals, _Known), for functions and methods that hold something
+CACHES += [_leads, _reaches, _known]
 
 
 def _is_bare(function):
@@ -114,18 +114,38 @@ def is_foreign(function):
 
 
 def reach_of(function, packages):
-    """The Reach of a function."""
-    if packages is not None or not _is_bare(function):
+    """The Reach of a function: that of a function of the same code that holds the same, where there is one."""
+    inner = function.__func__ if type(function) is types.MethodType else function
+    if packages is not None or type(inner) is not types.FunctionType:
         return Reach(function, packages)
-    code = function.__code__
-    known = _reaches.get(id(code))
-    if known is not None and known[0] is code and known[1] is function.__globals__:
-        return known[2]
-    if len(_reaches) > _MANY:
-        _reaches.clear()
+    bare = _is_bare(function)
+    known = (_reaches if bare else _known).get(id(inner.__code__))
+    if known is not None and known[0] is inner.__code__ and known[1] is inner.__globals__:
+        if bare:
+            return known[2]
+        items = held_items(function)
+        if items is not None and known[2].watch.holds_items(items):
+            return Reach(function).take(known[2])
     reach = Reach(function)
-    _reaches[id(code)] = (code, function.__globals__, reach)
+    if bare:
+        _keep(_reaches, function, reach)
     return reach
+
+
+def _keep(cache, function, found):
+    """Keep what was found for a function, for others of its code."""
+    if len(cache) > _MANY:
+        cache.clear()
+    cache[id(function.__code__)] = (function.__code__, function.__globals__, found)
+
+
+class _Known:
+    """What a search found for a function that holds something: what it holds does not live on in this."""
+
+    __slots__ = ("found", "sizes", "stamp", "watch")
+
+    def __init__(self, reach):
+        self.found, self.sizes, self.stamp, self.watch = reach.found, reach.sizes, reach.stamp, reach.watch
 
 
 class Reach(Route):
@@ -143,29 +163,37 @@ class Reach(Route):
     def __init__(self, function, packages=None):
         self._function = function
         self._packages = packages
-        self._given = None  # of the last call with objects among its arguments: them, and what was found
+        self._given = None  # of the last call with objects among its arguments: what they were like, what was found
+
+    def take(self, known):
+        """Have what was found for another function that holds the same; returns self."""
+        self.searched(known.found, [], known.sizes, known.stamp)
+        self.root, self.watch, self.by_items = self._function, known.watch, True
+        return self
 
     def search(self):
         """Find what the function leads to."""
         search = _Search()
         search.visit(self._function, 0)
-        self.found, self.own = self._wanted(search)
-        self.sizes = [names.state() for names in self.found]
-        self.root = (self._function,)
-        self.watch = None if _is_bare(self._function) else watch(self.root)
+        found, own = self._wanted(search)
+        self.searched(found, own, [names.state() for names in found], self.stamp)
+        items = held_items(self._function)
+        self.by_items = items is not None
+        if self.by_items:
+            self.root = self._function
+            self.watch = watch(items) if items else None
+            if self.watch is not None and self._packages is None and not own and self.watch.lets_go():
+                _keep(_known, getattr(self._function, "__func__", self._function), _Known(self))
+        else:
+            self.root = (self._function,)
+            self.watch = watch(self.root)
 
     def with_arguments(self, arguments):
         """(Names, Places) for a call with these arguments."""
         objects = _objects(arguments, 0, [])
         if self._given is not None:
-            known, sizes, stamp, watches, found = self._given
-            if (
-                stamp == self.stamp
-                and len(known) == len(objects)
-                and all(ref() is one for ref, one in zip(known, objects, strict=True))
-                and all(names.state() == n for names, n in sizes)
-                and all(one is None or one.holds(ref()) for ref, one in zip(known, watches, strict=True))
-            ):
+            likenesses, sizes, stamp, found = self._given
+            if stamp == self.stamp and fit(likenesses, objects) and all(names.state() == n for names, n in sizes):
                 return found
         search = _Search()
         search.visit(self._function, 0)
@@ -174,9 +202,8 @@ class Reach(Route):
             search.visit(one, 0)
         found = self._wanted(search)
         try:
-            sizes = [(n, n.state()) for n in found[0]]
-            watches = [None if isinstance(one, type | types.ModuleType) else watch(one) for one in objects]
-            self._given = [weakref.ref(one) for one in objects], sizes, self.stamp, watches, found
+            likenesses = [Likeness(one, bool(found[1])) for one in objects]
+            self._given = likenesses, [(n, n.state()) for n in found[0]], self.stamp, found
         except TypeError:  # what has no room for a weak reference may be another object next time
             self._given = None
         return found

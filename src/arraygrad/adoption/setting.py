@@ -135,9 +135,18 @@ def adopted(function, adopt):
     """
     if adopt is False or (adopt is None and getattr(function, "adopts_itself", False) is True):
         return function
-    from arraygrad.adoption.calls import adopt as adopts
-    from arraygrad.adoption.calls import adopts_by_default
-
+    if _by_default is None:
+        _import()
     if adopt is None:
-        return adopts_by_default(function)
-    return adopts(function) if adopt is True else adopts(function, packages_of("adopt", adopt))
+        return _by_default(function)
+    return _adopts(function) if adopt is True else _adopts(function, packages_of("adopt", adopt))
+
+
+_adopts = _by_default = None  # of adoption.calls
+
+
+def _import():
+    global _adopts, _by_default
+    from arraygrad.adoption import calls
+
+    _adopts, _by_default = calls.adopt, calls.adopts_by_default
