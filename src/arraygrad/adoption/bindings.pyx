@@ -197,7 +197,7 @@ cdef class Watch:
         if self.root is not None and (self.root() if self.weak else self.root) is not (
                 old.root() if old.weak else old.root):
             return False
-        kinds = {<object>old.entries[i].kind for i in range(old.size) if old.entries[i].inner == NULL} | plain_types
+        kinds = {<object>old.entries[i].kind for i in range(old.size) if not tells_more(&old.entries[i])} | plain_types
         if self.keys is not None:
             places = {id(key): i for i, key in enumerate(old.keys)}  # no hash and no == of the program's
         if self.namespace and places.keys() != {id(key) for key in self.keys}:
@@ -211,7 +211,7 @@ cdef class Watch:
                 continue
             if self.namespace:
                 return False
-            if self.entries[i].value != NULL or self.entries[i].inner != NULL:
+            if self.entries[i].value != NULL or tells_more(&self.entries[i]):
                 return False
             if <object>self.entries[i].kind not in kinds:
                 return False
@@ -229,6 +229,11 @@ def held_items(function):
     elif type(function) is not method_type:
         return None
     return items_of(function)
+
+
+cdef bint tells_more(Entry* entry) except -1:
+    """Whether what is bound there holds more than numbers."""
+    return entry.inner != NULL and (<Watch>entry.inner).tells()
 
 
 cdef object items_of(object found):
@@ -351,7 +356,8 @@ cdef Watch watch_of(object found, named, int depth, Py_ssize_t* left):
     made.size = len(values)
     if depth:
         left[0] -= made.size
-    matter = namespace or (not held and made.size <= FEW)
+    # An attribute that is a number may become a function; what a function closes over seldom does, and costs more.
+    matter = namespace or (made.size <= FEW and kind is not function_type and kind is not partial_type)
     for item in values:
         thing = real_of(item)
         entry = &made.entries[i]

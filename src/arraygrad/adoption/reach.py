@@ -102,14 +102,21 @@ def _is_bare(function):
 
 # Types of compiled functions.
 _COMPILED = frozenset(
-    (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, numpy.ufunc, type(numpy.sum))
+    (
+        types.BuiltinFunctionType,
+        types.MethodDescriptorType,
+        types.WrapperDescriptorType,
+        types.MethodWrapperType,
+        numpy.ufunc,
+        type(numpy.sum),
+    )  # fmt: skip
 )
 
 
 def is_foreign(function):
     """Whether a function is compiled or a library's, and holds nothing that could lead to a program."""
-    if type(function) in _COMPILED:
-        return not isinstance(getattr(function, "__self__", None), functools.partial)
+    if type(function) in _COMPILED or type(function).__name__ == "cython_function_or_method":
+        return True
     return _is_bare(function) and not adoptable(function.__globals__)
 
 
