@@ -272,7 +272,7 @@ cdef class Adopted(Called):
 cdef object _lend = None                    # lent._lend and lent._give_back
 cdef object _give_back = None
 cdef dict _loans = {}
-LOANS = _loans                              # thread -> what was lent to its adopted calls: Note [Lent arrays] in lent.py
+LOANS = _loans                              # thread -> what was lent to its calls: Note [Lent arrays] in lent.py
 
 
 def set_lending(lend, give_back):

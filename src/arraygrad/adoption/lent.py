@@ -1,6 +1,6 @@
 """Arrays that were made before an adopted call, which its code writes into: recordable while the call runs.
 
-May import: adoption.answers, adoption.bindings, adoption.reach, adoption.written,
+May import: adoption.answers, adoption.bindings, adoption.compared, adoption.reach, adoption.written,
 core.convert, core.overwriting, core.tensor, the standard library, numpy.
 
 Note [Lent arrays]
@@ -35,6 +35,7 @@ import numpy
 
 from arraygrad.adoption.answers import LOANS, Adopted, raw_of, running, set_lending
 from arraygrad.adoption.bindings import attributes_of, is_plain, references
+from arraygrad.adoption.compared import attribute
 from arraygrad.adoption.reach import adoptable, is_library, slots_of
 from arraygrad.adoption.written import parameter
 from arraygrad.core.convert import RUNNING, running_here
@@ -57,6 +58,13 @@ _TOOLS = frozenset(
     """.split()
 )
 _SNAPSHOTS = sys.version_info < (3, 13)  # f_locals of a function holds what the variables hold a second time
+
+
+_CONTAINERS = frozenset((dict, list, tuple, set, frozenset))
+# What is looked into by its kind, or not at all.
+_NO_OBJECTS = (
+    types.FunctionType, types.MethodType, types.ModuleType, functools.partial, type, staticmethod, classmethod, property,
+)  # fmt: skip
 
 
 class _Found:
@@ -113,37 +121,39 @@ class _Walk:
     def visit(self, value, depth=0, named=False):
         """Look at what an object holds."""
         known = self._seen.get(id(value))
+        kind = type(value)  # asked by issubclass: isinstance reads `__class__`, which may be code of the program
         if depth > _DEPTH or (known is not None and (known or not named)) or len(self._seen) > _OBJECTS:
             return
         self._seen[id(value)] = named
         if known is None:
             self._kept.append(value)
-        elif not isinstance(value, list | tuple | dict):  # seen before, but not as something that is written
+        elif not issubclass(kind, list | tuple | dict):  # seen before, but not as something that is written
             return
-        if isinstance(value, dict):
+        if issubclass(kind, dict):
             if known is None or named:
                 self.entries(value, depth, named, again=known is not None)
-        elif isinstance(value, list):
+        elif issubclass(kind, list):
             if list.__len__(value) <= _ITEMS:
                 for k, item in enumerate(list.__iter__(value)):
                     self._once(known, value, k, item, depth + 1, named)
-        elif isinstance(value, tuple | set | frozenset):
-            if len(value) <= _ITEMS:
-                for item in value:
+        elif issubclass(kind, tuple | set | frozenset):
+            base = next(one for one in (tuple, set, frozenset) if issubclass(kind, one))
+            if base.__len__(value) <= _ITEMS:
+                for item in base.__iter__(value):
                     self.item(None, None, item, depth + 1, named)
-        elif isinstance(value, types.FunctionType):
+        elif issubclass(kind, types.FunctionType):
             self._function(value, depth)
-        elif isinstance(value, types.MethodType):
+        elif issubclass(kind, types.MethodType):
             self.visit(value.__func__, depth)
             self.item(None, None, value.__self__, depth, False)
-        elif type(value) is functools.partial:
+        elif kind is functools.partial:
             self._partial(value, depth)
-        elif isinstance(value, type):
+        elif issubclass(kind, type):
             self._class(value, depth)
-        elif isinstance(value, staticmethod | classmethod):
+        elif issubclass(kind, staticmethod | classmethod):
             self.visit(value.__func__, depth)
-        elif not isinstance(value, types.ModuleType):
-            self._object(value, depth, named)
+        if not issubclass(kind, _NO_OBJECTS) and kind not in _CONTAINERS:
+            self._object(value, depth)
 
     def _once(self, known, holder, key, value, depth, named):
         """An item of a container; of one that was seen before only whether it is written is new."""
@@ -162,9 +172,11 @@ class _Walk:
             self._dicts.add(id(items))
             self._kept.append(items)
         for key, value in list(dict.items(items)):
-            if names is None or key in names:
-                written = named or (type(key) is str and key in self._names)
-                self._once(True if again else None, items, key, value, depth + 1, written)
+            text = type(key) is str
+            if (names is not None and not (text and key in names)) or (text and key == "__builtins__"):
+                continue
+            holder = items if text or is_plain(key) else None  # the hash of another may be code of the program
+            self._once(True if again else None, holder, key, value, depth + 1, named or (text and key in self._names))
 
     def _function(self, function, depth):
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -206,10 +218,13 @@ class _Walk:
             self._seen[id(base)] = False
             self._kept.append(base)
             for name, value in list(vars(base).items()):
-                if not name.startswith("__") and not isinstance(value, types.FunctionType | property):
+                if not name.startswith("__") and type(value) not in (types.FunctionType, property):
                     self.item(base, name, value, depth + 1, name in self._names)
 
-    def _object(self, obj, depth, named):
+    def _object(self, obj, depth):
+        wrapped = attribute(obj, "__wrapped__")  # a transform of a program's function, for one
+        if wrapped is not None and attribute(type(obj), "__wrapped__") is None:
+            self.visit(wrapped, depth)
         cls = type(obj)
         if cls is not types.SimpleNamespace and (
             is_library(cls.__module__) or cls.__module__.partition(".")[0] in sys.stdlib_module_names
@@ -309,7 +324,7 @@ class _Loan:
             walk = families = None  # they hold references
             walk = self._wide(waiting)
             families = _written_families(walk)
-            if any([_may_be_garbage(family) for family in families]):
+            if any(map(_may_be_garbage, families)):
                 walk = families = None
                 gc.collect()
                 walk = self._wide(waiting)
@@ -443,8 +458,8 @@ def _unfit(family):
 
 
 _UNKNOWN = (
-    "something that can't hold a Tensor in its place holds it, or a view of it, too: an argument of the call, a tuple or "
-    "set, a list of more than 4096 items, a generator, an object of a library, the traceback of an error"
+    "something that can't hold a Tensor in its place holds it, or a view of it, too: an argument of the call, a tuple "
+    "or set, a list of more than 4096 items, a generator, an object of a library, the traceback of an error"
 )
 
 
@@ -501,14 +516,19 @@ def _shown(base, owner, view):
         return None
     if not raw.flags.c_contiguous:
         found, raw = found.T, raw.T
+    if 1 in view.shape and view.ndim > 1:  # such axes have any stride: left out, and put in again
+        found = _shown(base, owner, view[tuple([0 if n == 1 else slice(None) for n in view.shape])])
+        return None if found is None else found[tuple([None if n == 1 else slice(None) for n in view.shape])]
     order = sorted(range(view.ndim), key=lambda k: -abs(view.strides[k]))
     flips = tuple([slice(None, None, -1 if view.strides[k] < 0 else 1) for k in order])
-    plain = view.transpose(order)[flips]
+    plain = view.transpose(order)[(*flips, ...)]
     start = plain.__array_interface__["data"][0] - raw.__array_interface__["data"][0]
     if start < 0 or start % raw.itemsize:
         return None
     start //= raw.itemsize
-    if plain.flags.c_contiguous:
+    if not plain.ndim:
+        found = found.reshape(-1)[start, ...]
+    elif plain.flags.c_contiguous:
         found = found.reshape(-1)[start : start + plain.size].reshape(plain.shape)
     else:
         key = _key(raw, start, plain)
@@ -532,10 +552,7 @@ def _key(raw, start, plain):
     key, k = [], 0
     for n, stride in zip(raw.shape, raw.strides, strict=True):
         first, start = divmod(start, stride // raw.itemsize)
-        if k < plain.ndim and plain.shape[k] == 1:
-            key.append(slice(first, first + 1))
-            k += 1
-        elif k < plain.ndim and plain.strides[k] >= stride and plain.strides[k] % stride == 0:
+        if k < plain.ndim and plain.strides[k] >= stride and plain.strides[k] % stride == 0:
             step = plain.strides[k] // stride
             key.append(slice(first, first + (plain.shape[k] - 1) * step + 1, step))
             k += 1

@@ -7,7 +7,8 @@ Note [Names that are written]
 An adopted call makes arrays recordable that were made before it, if its code writes into them (Note [Lent arrays] in
 lent.py). Data that is only read stays plain: it costs nothing. So the instructions are asked what is written:
 (1) `a[i] = x`, `a += x`, `out=a`, `np.add(x, y, a)`, and functions that write into an argument (`np.copyto(a, x)`,
-    `np.add.at(a, i, x)`, `a.fill(x)`), where `a` is an attribute, a global, a variable of a closure, or an item of such.
+    `np.add.at(a, i, x)`, `a.fill(x)`), where `a` is an attribute, a global, a variable of a closure, or an item of
+    such.
 (2) A local variable stands for what it was assigned from (`u = self.u`, `for row in self.rows`), a parameter for what
     calls of a function of that name hand over, and the result of such a function for what it returns.
 (3) Names are compared as text, wherever they occur. So an array may be taken for a written one which is not; it is
@@ -19,6 +20,7 @@ Guarded by tests/adoption/test_written_names.py.
 import builtins
 import dis
 import functools
+import inspect
 import math
 import types
 
@@ -59,10 +61,11 @@ class _Unknown(Exception):
 class _Step:
     """An instruction: its name, what it names, and by how much it changes the height of the stack."""
 
-    __slots__ = ("arg", "effect", "jumps", "name", "shown", "value")
+    __slots__ = ("arg", "effect", "jumps", "line", "name", "shown", "value")
 
-    def __init__(self, name, value, effect, arg=0, shown="", jumps=False):
-        self.name, self.value, self.effect, self.arg, self.shown, self.jumps = name, value, effect, arg, shown, jumps
+    def __init__(self, name, value, effect, line, arg=0, shown="", jumps=False):
+        self.name, self.value, self.effect, self.line = name, value, effect, line
+        self.arg, self.shown, self.jumps = arg, shown, jumps
 
 
 _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
@@ -77,14 +80,15 @@ _PAIRS = {  # instructions that are two
 def _steps_of(code):
     found = []
     for one in dis.get_instructions(code):
+        line = one.positions.lineno if one.positions else None
         pair = _PAIRS.get(one.opname)
         if pair is not None:
             for name, value in zip(pair, one.argval, strict=True):
-                found.append(_Step(name, value, 1 if name == "LOAD_FAST" else -1))
+                found.append(_Step(name, value, 1 if name == "LOAD_FAST" else -1, line))
         elif one.opname not in ("CACHE", "EXTENDED_ARG", "NOP", "NOT_TAKEN"):
             arg = one.arg if one.opcode >= dis.HAVE_ARGUMENT else None
             effect = dis.stack_effect(one.opcode, arg)
-            found.append(_Step(one.opname, one.argval, effect, one.arg or 0, one.argrepr, one.opcode in _JUMPS))
+            found.append(_Step(one.opname, one.argval, effect, line, one.arg or 0, one.argrepr, one.opcode in _JUMPS))
     return found
 
 
@@ -105,7 +109,9 @@ class _Reading:
             try:
                 self._look(i, step)
             except (_Unknown, IndexError):
-                continue
+                if step.name in ("STORE_SUBSCR", "STORE_SLICE"):  # a[i if b else j] = x: all that stands in its line
+                    line = [k for k, other in enumerate(self._steps[:i]) if other.line == step.line]
+                    self.targets |= self._loaded(line[0], i) if line else set()
         n = code.co_argcount + code.co_kwonlyargcount
         bound = n > 0 and code.co_varnames[0] in ("self", "cls")
         for k, name in enumerate(code.co_varnames[:n]):
@@ -227,6 +233,13 @@ class _Reading:
             return self._of(self._start(end - 1), end - 1)
         if last.name in _NO_ARRAY or last.name.startswith("UNARY"):
             return _NOTHING
+        if last.name in ("BUILD_LIST", "BUILD_TUPLE"):
+            found, end = set(), end - 1
+            for _ in range(last.arg):
+                at = self._start(end)
+                found |= self._of(at, end)
+                end = at
+            return found
         if last.name in _CALLS:
             name, args, _, receiver = self._called(end - 1)
             found = {name} if name is not None else set()
@@ -237,7 +250,11 @@ class _Reading:
                 if name == "getattr" and len(args) > 1 and steps[args[1][1] - 1].name == "LOAD_CONST":
                     found.add(steps[args[1][1] - 1].value)
             return found
-        return {self._name_of(s) for s in steps[start:end] if s.name in _LOCAL or s.name in _NAME or s.name in _MEMBER}
+        return self._loaded(start, end)
+
+    def _loaded(self, start, end):
+        steps = self._steps[start:end]
+        return {self._name_of(s) for s in steps if s.name in _LOCAL or s.name in _NAME or s.name in _MEMBER}
 
     def _called(self, at):
         """(name of what a call calls or None, its arguments, names of the last of them, the object of a method)."""
@@ -289,7 +306,10 @@ class _Reading:
 
 @functools.cache
 def _library_names():
-    return frozenset((*dir(numpy), *dir(numpy.ndarray), *dir(numpy.linalg), *dir(math), *dir(builtins))) - _THROUGH
+    return (
+        frozenset((*dir(numpy), *dir(numpy.ndarray), *dir(numpy.ufunc), *dir(numpy.linalg), *dir(math), *dir(builtins)))
+        - _THROUGH
+    )
 
 
 def _is_library(name):
@@ -316,7 +336,7 @@ def _with_inner(codes):
         if id(code) not in found:
             found[id(code)] = code
             waiting += [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    return list(found.values())
+    return [code for code in found.values() if code.co_flags & inspect.CO_OPTIMIZED]  # a class defines what it names
 
 
 def written(codes, called=(), classes=()):
