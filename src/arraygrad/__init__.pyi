@@ -58,7 +58,10 @@ from arraygrad.transforms import jvp as jvp
 from arraygrad.transforms import linearize as linearize
 from arraygrad.transforms import ravel_tree as ravel_tree
 from arraygrad.transforms import register_container as register_container
+from arraygrad.transforms import tree_flatten as tree_flatten
+from arraygrad.transforms import tree_leaves as tree_leaves
 from arraygrad.transforms import tree_map as tree_map
+from arraygrad.transforms import tree_unflatten as tree_unflatten
 from arraygrad.transforms import value_and_grad as value_and_grad
 from arraygrad.transforms import vjp as vjp
 from arraygrad.typing import ArrayLike as _ArrayLike

@@ -107,7 +107,7 @@ def test_key_in_another_module_is_named_by_that_module(program):
 
 
 def test_refusals_without_a_comparison_name_none(program):
-    f = program("0", "out = A; out[0] = x; return out.sum()", "A = np.zeros(2)")
+    f = program("0", "out = A; out[0] = x; return out.sum()", "A = np.zeros(2); T = (A,)")
     with pytest.raises(TypeError, match="the array was made where adoption does not reach") as error:
         ag.grad(f, adopt=True)(S)
     assert "compares" not in str(error.value)

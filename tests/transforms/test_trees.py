@@ -200,9 +200,14 @@ def test_a_leaf_alone_is_a_vector():
 
 
 @pytest.mark.parametrize("leaf", [3, np.arange(3), np.array(True)])
-def test_an_integer_is_refused_by_its_name(leaf):
-    with pytest.raises(TypeError, match=r"ravel_tree: tree\['n'\] is an integer or boolean"):
-        ag.ravel_tree({"w": 1.0, "n": leaf})
+def test_an_integer_alone_is_refused_by_its_name(leaf):
+    with pytest.raises(TypeError, match=r"ravel_tree: tree is an integer or boolean"):
+        ag.ravel_tree(leaf)
+
+
+def test_an_integer_beside_floats_in_a_list_is_refused_by_its_name():
+    with pytest.raises(TypeError, match=r"ravel_tree: tree\['w'\]\[1\] is an integer or boolean"):
+        ag.ravel_tree({"w": [1.0, 3]})
 
 
 def test_what_is_no_array_is_refused():
@@ -284,9 +289,9 @@ def test_a_registered_class_nests_in_tangents_and_cotangents():
     assert (tangent.weight, tangent.bias) == (3.0, 0.0)
 
 
-def test_an_integer_attribute_is_refused_by_its_name():
+def test_integer_attributes_alone_are_refused_by_their_name():
     with pytest.raises(TypeError, match=r"m\.bias\) is an integer"):
-        ag.grad(lambda m: m.weight)(Layer(1.0, 2))
+        ag.grad(lambda m: m.weight)(Layer(1, 2))
 
 
 def test_a_class_that_is_not_registered_is_refused():

@@ -129,6 +129,8 @@ cdef class Route:
     cdef public Py_ssize_t stamp            # forgotten() when it was searched
     cdef public object root                 # what `watch` watches
     cdef public Watch watch                 # what the function itself holds: cells, attributes; None: nothing
+    cdef public frozenset writes            # names through which code writes arrays; None: not searched
+    cdef public frozenset given_writes      # the same with the objects among the last arguments
     cdef public bint by_items               # `watch` watches items_of(root), not root
     cdef tuple whole                        # what a call exchanges around which there is no other
     cdef bint plain                         # only names of modules are exchanged
@@ -368,10 +370,28 @@ cdef class Adopted(Called):
         found = enter(self.reach, args, kwargs)
         before = set_adopting(<PyObject*>found)     # compiled: no signal handler runs before `finally`
         try:
+            if self.reach.writes or self.reach.given_writes:
+                _lend(self.function, self.reach, found[0], args, kwargs, before == NULL)
             return self.function(*args, **kwargs)
         finally:
-            set_adopting(before)
-            leave(found)
+            try:
+                if _loans and before == NULL:
+                    _give_back()
+            finally:
+                set_adopting(before)
+                leave(found)
+
+
+cdef object _lend = None                    # lent._lend and lent._give_back
+cdef object _give_back = None
+cdef dict _loans = {}
+LOANS = _loans                              # thread -> what was lent to its calls: Note [Lent arrays] in lent.py
+
+
+def set_lending(lend, give_back):
+    """Have `lend(function, route, names, args, kwargs, outermost)` lend arrays, `give_back()` end that: lent.py."""
+    global _lend, _give_back
+    _lend, _give_back = lend, give_back
 
 
 # Note [Called later]

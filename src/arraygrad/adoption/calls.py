@@ -1,7 +1,7 @@
 """`adopt`: a function whose program makes recordable arrays and keeps its numbers recorded while it runs.
 
-May import: adoption.answers, adoption.bindings, adoption.cupy_names, adoption.kept, adoption.names, adoption.pairs,
-adoption.pickled, adoption.reach, adoption.numba_names, adoption.numpy_names, adoption.number_names,
+May import: adoption.answers, adoption.bindings, adoption.cupy_names, adoption.kept, adoption.lent, adoption.names,
+adoption.pairs, adoption.pickled, adoption.reach, adoption.numba_names, adoption.numpy_names, adoption.number_names,
 adoption.scipy_names, adoption.setting, autograd.python_numbers, core.adopted, adoption.asked, engine.later.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
@@ -33,6 +33,7 @@ import sys
 from arraygrad.adoption import (
     asked,
     cupy_names,
+    lent,
     numba_names,
     number_names,
     numpy_names,
@@ -43,6 +44,7 @@ from arraygrad.adoption import (
 from arraygrad.adoption.answers import Adopted, forgetting, given_as_float, is_on, later, without
 from arraygrad.adoption.bindings import real_of
 from arraygrad.adoption.kept import why_numpy_is_kept, why_real
+from arraygrad.adoption.lent import why_not_lent
 from arraygrad.adoption.names import forget
 from arraygrad.adoption.pairs import pair_of
 from arraygrad.adoption.reach import is_foreign, reach_of
@@ -53,7 +55,7 @@ from arraygrad.engine.later import set_later
 
 __all__ = ["adopt"]
 
-python_numbers.set_adoption(is_on, without, given_as_float, (why_real, why_numpy_is_kept))
+python_numbers.set_adoption(is_on, without, given_as_float, (why_real, why_numpy_is_kept, why_not_lent))
 set_later(later, real_of)
 set_answers(asked)
 scalar_names.install()
@@ -61,6 +63,7 @@ numpy_names.install()
 number_names.install()
 pickled.install()
 numba_names.install()
+lent.install()
 
 
 def _adopt(function, packages=None):

@@ -173,6 +173,10 @@ class Names(Namespace):
             found |= compared[1]
         return found
 
+    def looked_up(self):
+        """Names that code was seen to look up here, or takes of the module."""
+        return self._base.named
+
     def comparing(self):
         """The code that was seen here, whose comparisons hold in every module of a call."""
         return list(self._base._codes.values())

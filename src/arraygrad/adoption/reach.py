@@ -1,7 +1,7 @@
 """Which namespaces a function reaches, and the places in them that hold NumPy, math and their functions.
 
 May import: adoption.answers, adoption.bindings, adoption.code, adoption.compared, adoption.names, adoption.pairs,
-adoption.polynomial_names, adoption.scipy_names, the standard library, numpy.
+adoption.polynomial_names, adoption.scipy_names, adoption.written, the standard library, numpy.
 
 Note [What adoption reaches]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -52,8 +52,9 @@ from arraygrad.adoption.names import CACHES, NOTHING, Names, forget, renewed, wa
 from arraygrad.adoption.pairs import pair_of
 from arraygrad.adoption.polynomial_names import polynomial
 from arraygrad.adoption.scipy_names import load
+from arraygrad.adoption.written import written
 
-__all__ = ["Reach", "adoptable", "is_foreign", "reach_of"]
+__all__ = ["Reach", "adoptable", "is_foreign", "is_library", "reach_of", "slots_of"]
 
 # Top-level packages that are not reached (4): array libraries, what compiles Python code, and what draws or tests.
 _LIBRARIES = frozenset(
@@ -67,11 +68,14 @@ _LIBRARIES = frozenset(
 )
 # What of them is plain code over NumPy's functions, and is reached as a program's is.
 _PLAIN_PART = "numpy.polynomial"
+_OF_NUMPY = os.path.join(os.path.dirname(numpy.__file__), "")
 _STANDARD_LIBRARY = (os.path.dirname(os.__file__), "<")
 _DEPTH = 4  # how deep objects in objects are followed
 _OBJECTS = 20_000  # how many objects one search looks at
 
-_leads: dict = {}  # id of a code object or class -> (it, the namespace it is looked from, what it leads to, sizes)
+# id of a code object or class -> (it, the namespace it is looked from, what it leads to with sizes, code and classes)
+_leads: dict = {}
+_writes: dict = {}  # ids of the code and classes that a search begins with -> names of what is written
 _MANY = 4096  # so many of these are kept
 
 
@@ -90,7 +94,7 @@ def _objects(items, depth, found):
 
 _reaches: dict = {}  # id of a code object -> (it, globals, its Reach), for functions that are no more than that
 _known: dict = {}  # id of a code object -> (it, globals, _Known), for functions and methods that hold something
-CACHES += [_leads, _reaches, _known]
+CACHES += [_leads, _reaches, _known, _writes]
 
 
 def _is_bare(function):
@@ -149,10 +153,11 @@ def _keep(cache, function, found):
 class _Known:
     """What a search found for a function that holds something: what it holds does not live on in this."""
 
-    __slots__ = ("found", "sizes", "stamp", "watch")
+    __slots__ = ("found", "sizes", "stamp", "watch", "writes")
 
     def __init__(self, reach):
         self.found, self.sizes, self.stamp, self.watch = reach.found, reach.sizes, reach.stamp, reach.watch
+        self.writes = reach.writes
 
 
 class Reach(Route):
@@ -176,6 +181,7 @@ class Reach(Route):
         """Have what was found for another function that holds the same; returns self."""
         self.searched(known.found, [], known.sizes, known.stamp)
         self.root, self.watch, self.by_items = self._function, known.watch, True
+        self.writes = known.writes
         return self
 
     def search(self):
@@ -184,6 +190,7 @@ class Reach(Route):
         search.visit(self._function, 0)
         found, own = self._wanted(search)
         self.searched(found, own, [names.state() for names in found], self.stamp)
+        self.writes = search.writes()
         items = held_items(self._function)
         self.by_items = items is not None
         if self.by_items:
@@ -208,6 +215,7 @@ class Reach(Route):
             search.keep(one)
             search.visit(one, 0)
         found = self._wanted(search)
+        self.given_writes = search.writes()
         try:
             likenesses = [Likeness(one, bool(found[1])) for one in objects]
             self._given = likenesses, [(n, n.state()) for n in found[0]], self.stamp, found
@@ -247,11 +255,12 @@ class _Search:
         Ids of the real things that are held where no stand-in is put (8).
     """
 
-    __slots__ = ("_led", "_seen", "found", "held", "places")
+    __slots__ = ("_led", "_reached", "_seen", "found", "held", "places")
 
     def __init__(self):
         self._seen = {}
         self._led = {}
+        self._reached = []  # for each of these the code and classes that it leads to
         self.found = {}
         self.places = []
         self.held = set()
@@ -396,7 +405,7 @@ class _Search:
             self.visit(obj.pyfunc, depth)
             return
         if cls is not types.SimpleNamespace:
-            if _is_library(cls.__module__) or _top(cls.__module__) in sys.stdlib_module_names:
+            if is_library(cls.__module__) or _top(cls.__module__) in sys.stdlib_module_names:
                 return
             self.visit(cls, depth)
         attributes = attributes_of(obj)
@@ -405,7 +414,7 @@ class _Search:
             for name, value in list(attributes.items())[:ITEMS]:
                 self._put(obj, name, value, may)
                 self.visit(value, depth + 1)
-        for value in _slots(obj):
+        for _, value in slots_of(obj):
             self.keep(value)
 
     def _lead(self, item, namespace):
@@ -420,12 +429,34 @@ class _Search:
                     break
                 self.found[id(names.namespace)] = names
             else:
+                self._reached.append(known[3])
                 return
         inner = _Spread(item, namespace)
         if len(_leads) > _MANY:
             _leads.clear()
-        _leads[id(item)] = (item, namespace, [(names, names.state()) for names in inner.finish()])
+        reached = list(inner._led.values())
+        _leads[id(item)] = (item, namespace, [(names, names.state()) for names in inner.finish()], reached)
         self.found.update(inner.found)
+        self._reached.append(reached)
+
+    def writes(self):
+        """Names through which the code that was found writes arrays: Note [Names that are written]."""
+        key = tuple(sorted(self._led))
+        found = _writes.get(key)
+        if found is None:
+            if len(_writes) > _MANY:
+                _writes.clear()
+            items = {id(item): item for reached in self._reached for item in reached}.values()
+            found = _writes[key] = written(
+                [
+                    item
+                    for item in items
+                    if isinstance(item, types.CodeType) and not item.co_filename.startswith(_OF_NUMPY)
+                ],
+                [item for item in self._led.values() if isinstance(item, types.CodeType)],
+                {item.__name__ for item in items if isinstance(item, type)},
+            )
+        return found
 
 
 class _Spread(_Search):
@@ -495,14 +526,14 @@ def _takes_stand_ins(cls):
     return cls.__hash__ in (None, object.__hash__) and not issubclass(cls, threading.local)
 
 
-def _slots(obj):
-    """The values of an object's slots."""
+def slots_of(obj):
+    """(slot, value) of the slots of an object."""
     found = []
     for cls in type(obj).__mro__:
         for member in vars(cls).values():
             if type(member) is types.MemberDescriptorType:
                 try:
-                    found.append(member.__get__(obj))
+                    found.append((member, member.__get__(obj)))
                 except AttributeError:  # not assigned
                     continue
     return found
@@ -512,7 +543,7 @@ def _top(module):
     return (module if isinstance(module, str) else "").partition(".")[0]
 
 
-def _is_library(module):
+def is_library(module):
     """Whether the module of this name belongs to a library that is not reached."""
     return _top(module) in _LIBRARIES and not module.startswith(_PLAIN_PART)
 
@@ -528,7 +559,7 @@ def adoptable(namespace):
     """Whether a namespace is a program's: no library's of arrays, nor the standard library's (4)."""
     name = namespace.get("__name__")
     top = _top(name)
-    if _is_library(name):
+    if is_library(name):
         return False
     if top not in sys.stdlib_module_names:
         return True

@@ -347,8 +347,9 @@ def store_refused(t):
         )
     elif adopting():
         text += (
-            "the array was made where adoption does not reach, before the call or by a library. Write into a copy, "
-            "x = numpy.array(x), which is recorded here; t.detach() where only the bare value is meant."
+            f"the array was made where adoption does not reach, before the call or by a library. {_why[2](at.target)}"
+            "Write into a copy, x = numpy.array(x), which is recorded here; t.detach() where only the bare value is "
+            "meant."
         )
     elif followed_by(t):
         text += (
@@ -475,7 +476,8 @@ def set_adoption(question, without, given, why):
     """Have `question()` say whether this thread runs an adopted call, `without(f, args, kwargs)` call as if not.
 
     `given(t, number)` marks a number that an adopted call takes out of `t`, and gives it. `why` says in an adopted call
-    why names of an expression are not exchanged: two functions, of (expression, frame) and for NumPy of (frame).
+    why names of an expression are not exchanged: two functions, of (expression, frame) and for NumPy of (frame); and a
+    third why an array is not recordable.
     """
     global _adoption, _without, _given, _why
     _adoption, _without, _given, _why = question, without, given, why
@@ -663,7 +665,7 @@ def source_of(code, at, names):
 
 
 def _target(expression, frame):
-    """The object that an expression `x[...]` indexes, however often, where it is a plain name."""
+    """The object that an expression `x[...]` indexes, however often, where it is a name or an attribute of one."""
     try:
         node = ast.parse(expression, mode="eval").body
     except (SyntaxError, ValueError):
@@ -672,9 +674,16 @@ def _target(expression, frame):
         return None
     while isinstance(node, ast.Subscript):
         node = node.value
+    names = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
     if not isinstance(node, ast.Name):
         return None
-    return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
+    found = frame.f_locals.get(node.id, frame.f_globals.get(node.id))
+    for name in reversed(names):
+        found = inspect.getattr_static(found, name, None)  # runs no code of the program
+    return found
 
 
 def _called(expression, frame):

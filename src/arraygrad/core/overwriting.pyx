@@ -163,6 +163,22 @@ cdef int bump(TensorBase t) except -1:
     return 0
 
 
+def hand_back(TensorBase t not None):
+    """The program writes into the memory of `t` from now on, unseen. What nodes saved of it is copied.
+
+    What they save of it later is compared in backward (Note [Constants that change]).
+    """
+    cdef Storage s = t.value.storage
+    cdef size_t i
+    protect_all(t, True)
+    t.value.foreign = True
+    if s is not None:
+        s.guard.lock()
+        for i in range(s.members.size()):
+            (<Value>s.members[i]).foreign = True
+        s.guard.unlock()
+
+
 def set_watched(bint on):
     """Whether a write looks at the views that something may have saved, or (False) at all. Returns the setting before.
 

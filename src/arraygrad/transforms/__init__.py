@@ -16,7 +16,14 @@ from arraygrad.transforms.gradients import (
     value_and_grad,
     vjp,
 )
-from arraygrad.transforms.trees import ravel_tree, register_container, tree_map
+from arraygrad.transforms.trees import (
+    ravel_tree,
+    register_container,
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_unflatten,
+)
 
 __all__ = [
     "elementwise_grad",
@@ -30,7 +37,10 @@ __all__ = [
     "linearize",
     "ravel_tree",
     "register_container",
+    "tree_flatten",
+    "tree_leaves",
     "tree_map",
+    "tree_unflatten",
     "value_and_grad",
     "vjp",
 ]

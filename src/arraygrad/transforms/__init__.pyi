@@ -12,8 +12,11 @@ from arraygrad.transforms.gradients import linearize as linearize
 from arraygrad.transforms.gradients import value_and_grad as value_and_grad
 from arraygrad.transforms.gradients import vjp as vjp
 from arraygrad.transforms.trees import ravel_tree as ravel_tree
+from arraygrad.transforms.trees import tree_flatten as tree_flatten
+from arraygrad.transforms.trees import tree_leaves as tree_leaves
 from arraygrad.transforms.trees import tree_map as tree_map
+from arraygrad.transforms.trees import tree_unflatten as tree_unflatten
 
-__all__ = ["elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "ravel_tree", "register_container", "tree_map", "value_and_grad", "vjp"]
+__all__ = ["elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "ravel_tree", "register_container", "tree_flatten", "tree_leaves", "tree_map", "tree_unflatten", "value_and_grad", "vjp"]
 
 

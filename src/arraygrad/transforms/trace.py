@@ -1,8 +1,8 @@
 """One call of a function with some of its arguments followed by the graph: what every function transform is made of.
 
 May import: core.containers, core.given, core.inplace, core.tensor, engine, autograd.graph, autograd.python_numbers,
-ops, transforms.caught, transforms.searches, transforms.traced. The transforms themselves are in `gradients.py`;
-`traced.pyx` is the compiled half of `Trace`.
+ops, transforms.caught, transforms.searches, transforms.traced, transforms.whole. The transforms themselves are in
+`gradients.py`; `traced.pyx` is the compiled half of `Trace`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from arraygrad.transforms.traced import (
     give_back,
     use_traces,
 )
+from arraygrad.transforms.whole import STATIC_TYPES, is_static, may_stay
 
 __all__ = [
     "Trace",
@@ -55,9 +56,6 @@ __all__ = [
     "recorded",
     "run",
 ]
-
-# Values that belong to a container's structure rather than being numbers in it: they stay, in the gradient too.
-_STATIC_TYPES = (type(None), bool, str, bytes, type)
 
 
 def function_name(function):
@@ -312,7 +310,7 @@ class Trace(Traced):
         kind = type(leaf)
         if kind is Tensor:
             return self._follow_tensor(i, leaf)
-        if isinstance(leaf, _STATIC_TYPES) or inspect.isroutine(leaf):
+        if is_static(leaf):
             if self._is_argument(i):
                 raise TypeError(
                     f"{self.name}: {self._leaf_name(i)} is {leaf!r}, which has no derivative: "
@@ -322,11 +320,44 @@ class Trace(Traced):
             return leaf
         if kind is complex:
             return self.follow_array(i, self.array_of(leaf), NUMBER)
+        if isinstance(leaf, (int, numpy.integer, numpy.bool_)):
+            return self.constant(i, leaf, "int" if isinstance(leaf, int) else f"of dtype {leaf.dtype}")
         if isinstance(leaf, numpy.generic):
             return self.follow_array(i, numpy.asarray(leaf), SCALAR)
-        if isinstance(leaf, int):
-            raise self.integer(i, "int")
         return self.follow_array(i, leaf, RAW)
+
+    def constant(self, i, leaf, what):
+        """A leaf of integers or truth values as it is: Note [Leaves without a derivative].
+
+        Raises
+        ------
+        TypeError
+            If it may be meant as a floating-point number.
+        """
+        chosen = [self.args[k] for k in self.argnums]
+        leaves, structure = flatten(chosen[0] if self.single else tuple(chosen))
+        if self._is_argument(i) or not may_stay(structure, leaves, i):
+            raise self.integer(i, what)
+        self.note_static()
+        return leaf
+
+    def static_of(self, leaves):
+        """What the gradient holds for each leaf that is not differentiated; None for the others too.
+
+        Raises
+        ------
+        TypeError
+            If an argument holds nothing else than integers.
+        """
+        start = 0
+        for _, structure in self._arguments():
+            own = range(start, start + structure.n_leaves)
+            start = own.stop
+            whole = [i for i in own if self.kinds[i] == STATIC and not is_static(leaves[i])]
+            if whole and all(self.kinds[i] == STATIC for i in own):
+                leaf = leaves[whole[0]]
+                raise self.integer(whole[0], "int" if isinstance(leaf, int) else f"of dtype {leaf.dtype}")
+        return [leaf if is_static(leaf) else None for leaf in leaves]
 
     def no_array(self, i, leaf, error):
         """The TypeError for a leaf of which no Tensor can be made."""
@@ -342,7 +373,7 @@ class Trace(Traced):
     def _follow_tensor(self, i, tensor):
         meta = meta_of(tensor)
         if not meta.is_floating:
-            raise self.integer(i, f"of dtype {meta.dtype}")
+            return self.constant(i, tensor, f"of dtype {meta.dtype}")
         if tensor.requires_grad and self.before:
             if is_scalar(tensor) and tensor.ndim == 0:
                 handed = tensor.copy()
@@ -365,7 +396,7 @@ class Trace(Traced):
             if type(leaf) is float:  # long lists of them are common
                 continue
             raw = raw_array(leaf) if isinstance(leaf, Tensor) else leaf
-            if isinstance(raw, (float, complex, int, *_STATIC_TYPES)) and not isinstance(raw, numpy.generic):
+            if isinstance(raw, (float, complex, int, *STATIC_TYPES)) and not isinstance(raw, numpy.generic):
                 continue
             try:
                 meta = meta_of(raw)

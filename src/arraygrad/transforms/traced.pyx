@@ -194,7 +194,7 @@ cdef class Traced:
             ts.grad_mode = before
             ts.inference = inference
         if self.has_static:
-            self.static = [leaf if kind == KIND_STATIC else None for kind, leaf in zip(self.kinds, leaves)]
+            self.static = self.static_of(leaves)
         return 0
 
     cdef object follow(self, Py_ssize_t i, object leaf):
@@ -221,7 +221,7 @@ cdef class Traced:
         except TypeError as error:
             raise self.no_array(i, raw, error) from error
         if not meta.is_floating:
-            raise self.integer(i, f"of dtype {meta.dtype}")
+            return self.constant(i, raw, f"of dtype {meta.dtype}")
         if _compiled and kind == KIND_RAW and _identity is not None:
             handed = placed(raw, meta)
             self.note(kind, meta, handed)

@@ -1,11 +1,10 @@
-"""Functions of nested containers: `tree_map`, `ravel_tree`, and the registration of the program's own containers.
+"""Functions of nested containers: `tree_map`, `tree_flatten` and its kin, `ravel_tree`, and the registration of the
+program's own containers.
 
-May import: core.containers, core.tensor, transforms.trace, numpy.
+May import: core.containers, core.tensor, transforms.trace, transforms.whole, numpy.
 """
 
 from __future__ import annotations
-
-import inspect
 
 import numpy
 
@@ -13,15 +12,9 @@ from arraygrad.core.containers import LEAF, align, flatten, leaf_names, register
 from arraygrad.core.tensor import Tensor
 from arraygrad.transforms.trace import give_back, meta_of
 from arraygrad.transforms.traced import NUMBER, RAW, SCALAR, TENSOR
+from arraygrad.transforms.whole import STATIC_TYPES, is_static, is_whole, may_stay
 
-__all__ = ["ravel_tree", "register_container", "tree_map"]
-
-# What belongs to a container's structure, as in the gradients of the transforms.
-_STATIC = (type(None), bool, str, bytes, type)
-
-
-def _is_static(leaf):
-    return isinstance(leaf, _STATIC) or inspect.isroutine(leaf)
+__all__ = ["ravel_tree", "register_container", "tree_flatten", "tree_leaves", "tree_map", "tree_unflatten"]
 
 
 def tree_map(function, tree, *others):
@@ -31,7 +24,8 @@ def tree_map(function, tree, *others):
     ----------
     function : callable
         Called with one leaf of each tree. None, bools, text, bytes, classes and functions belong to the structure, as
-        in gradients: they stay as they are in `tree`, and `function` is not called.
+        in gradients: they stay as they are in `tree`, and `function` is not called. Nor is it for an integer, or an
+        array of integers or truth values, beside None in another tree, as gradients have it there.
     tree : object
         Nested dicts, lists, tuples, named tuples, instances of dataclasses, attrs' classes, SimpleNamespace and
         registered classes.
@@ -63,9 +57,166 @@ def tree_map(function, tree, *others):
         if not stands_for(own, structure):
             raise ValueError(f"tree_map: tree {k} must be nested as {structure!r}, got {own!r}")
         columns.append(align(own, theirs, structure))
-    return unflatten(
-        structure, [row[0] if _is_static(row[0]) else function(*row) for row in zip(*columns, strict=True)]
-    )
+    return unflatten(structure, [_mapped(function, *row) for row in zip(*columns, strict=True)])
+
+
+def _mapped(function, leaf, *others):
+    if is_static(leaf) or (any(other is None for other in others) and is_whole(leaf)):
+        return leaf
+    return function(leaf, *others)
+
+
+class TreeStructure:
+    """What `tree_flatten` leaves of a container: its nesting, and what it holds beside the leaves.
+
+    Two are equal if the containers are nested alike and hold equal things beside the leaves.
+    """
+
+    __slots__ = ("_kept", "_structure")
+
+    def __init__(self, structure, kept):
+        self._structure = structure
+        self._kept = kept  # per leaf of the nesting: (what stays,), or () for a leaf
+
+    @property
+    def n_leaves(self):
+        """How many leaves the container has."""
+        return self._kept.count(())
+
+    def __eq__(self, other):
+        if not isinstance(other, TreeStructure):
+            return NotImplemented
+        return self._structure == other._structure and all(
+            map(_alike, self._kept, align(other._structure, other._kept, self._structure))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self):
+        return f"TreeStructure({unflatten(self._structure, [_Shown(kept) for kept in self._kept])!r})"
+
+    def __reduce__(self):
+        return TreeStructure, (self._structure, self._kept)
+
+
+class _Shown:
+    """What the text of a structure shows in the place of a leaf."""
+
+    def __init__(self, kept):
+        self._kept = kept
+
+    def __repr__(self):
+        return repr(*self._kept) if self._kept else "*"
+
+
+def _alike(kept, other):
+    """Whether what two containers hold at one place is equal; of arrays type, dtype and all elements."""
+    if not kept or not other:
+        return kept == other
+    (one,), (two,) = kept, other
+    if type(one) is not type(two):
+        return False
+    if isinstance(one, STATIC_TYPES) or not hasattr(one, "shape"):
+        return one is two or bool(one == two)
+    one, two = (x.detach().array if isinstance(x, Tensor) else x for x in (one, two))
+    return one.dtype == two.dtype and one.shape == two.shape and bool((one == two).all())
+
+
+def tree_flatten(tree):
+    """The leaves of a container, and its structure.
+
+    Parameters
+    ----------
+    tree : object
+        A container as of `tree_map`. Leaves are what has a derivative: Tensors, arrays and numbers of floating-point
+        dtypes, and objects that are not known. All else belongs to the structure: None, bools, text, bytes, classes,
+        functions, integers, and arrays of integers or truth values. So the leaves of parameters and those of their
+        gradient correspond.
+
+    Returns
+    -------
+    leaves : list
+    structure : TreeStructure
+        For `tree_unflatten`. Compares equal (`==`) where containers are nested alike and hold equal things beside the
+        leaves.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> leaves, structure = ag.tree_flatten({"w": [1.0, 2.0], "n": 3, "name": "layer"})
+    >>> leaves
+    [1.0, 2.0]
+    >>> structure
+    TreeStructure({'w': [*, *], 'n': 3, 'name': 'layer'})
+    >>> ag.tree_unflatten(structure, [10.0, 20.0])
+    {'w': [10.0, 20.0], 'n': 3, 'name': 'layer'}
+    """
+    found, structure = flatten(tree)
+    kept = [(leaf,) if is_static(leaf) or is_whole(leaf) else () for leaf in found]
+    return [leaf for leaf, stays in zip(found, kept, strict=True) if not stays], TreeStructure(structure, kept)
+
+
+def tree_leaves(tree):
+    """The leaves of a container, in order: the first result of `tree_flatten`.
+
+    Parameters
+    ----------
+    tree : object
+
+    Returns
+    -------
+    list
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> params = {"w": [1.0, 2.0], "b": 0.5}
+    >>> gradient = ag.grad(lambda p: p["w"][0] * p["w"][1] + p["b"])(params)
+    >>> sum(g**2 for g in ag.tree_leaves(gradient))
+    6.0
+    """
+    return tree_flatten(tree)[0]
+
+
+def tree_unflatten(structure, leaves):
+    """The container with a structure and the given leaves.
+
+    Parameters
+    ----------
+    structure : TreeStructure
+        Of `tree_flatten`. What it holds beside the leaves is in the container as it is, not a copy.
+    leaves : iterable
+        Of any objects, as many as the structure has leaves.
+
+    Returns
+    -------
+    object
+        Instances of classes are copies with other values in their fields; `__init__` is not called.
+
+    Raises
+    ------
+    TypeError
+        If `structure` is none.
+    ValueError
+        If the number of leaves differs.
+
+    Examples
+    --------
+    >>> import arraygrad as ag
+    >>> leaves, structure = ag.tree_flatten((1.0, {"b": 2.0}))
+    >>> ag.tree_unflatten(structure, [-leaf for leaf in leaves])
+    (-1.0, {'b': -2.0})
+    """
+    if not isinstance(structure, TreeStructure):
+        raise TypeError(
+            f"tree_unflatten: expected the structure that tree_flatten returned, got {type(structure).__name__}; the "
+            "structure comes first, tree_unflatten(structure, leaves)"
+        )
+    given = list(leaves)
+    if len(given) != structure.n_leaves:
+        raise ValueError(f"tree_unflatten: {structure!r} has {structure.n_leaves} leaves, got {len(given)}")
+    rest = iter(given)
+    return unflatten(structure._structure, [kept[0] if kept else next(rest) for kept in structure._kept])
 
 
 def ravel_tree(tree):
@@ -78,7 +229,7 @@ def ravel_tree(tree):
     ----------
     tree : object
         A container as of `tree_map`, whose leaves are arrays of one library, Tensors and Python floats or complex
-        numbers. What belongs to the structure (None, bools, text, bytes, classes, functions) stays in it.
+        numbers. What belongs to the structure stays in it, as in `tree_flatten`: integers, too.
 
     Returns
     -------
@@ -91,7 +242,8 @@ def ravel_tree(tree):
     Raises
     ------
     TypeError
-        If a leaf is an integer or no array, real and complex leaves are mixed, or the leaves are of several libraries.
+        If the tree is an integer, a leaf is no array, real and complex leaves are mixed, or the leaves are of several
+        libraries.
         By `back`: if a vector for a real tree is complex.
     ValueError
         By `back`: if the vector has another length.
@@ -109,8 +261,11 @@ def ravel_tree(tree):
     array([3., 3., 3.])
     """
     leaves, structure = flatten(tree)
-    parts = [_Part(leaf, structure, i) for i, leaf in enumerate(leaves) if not _is_static(leaf)]
-    kept = [leaf if _is_static(leaf) else None for leaf in leaves]
+    static = [
+        is_static(leaf) or (is_whole(leaf) and may_stay(structure, leaves, i)) for i, leaf in enumerate(leaves)
+    ]  # fmt: skip
+    parts = [_Part(leaf, structure, i) for i, leaf in enumerate(leaves) if not static[i]]
+    kept = [leaf if stays else None for leaf, stays in zip(leaves, static, strict=True)]
     if not parts:
         return numpy.zeros(0), lambda vector: _checked(vector, 0) and unflatten(structure, kept)
     ops = next((part.meta.ops for part in parts if part.kind != NUMBER), parts[0].meta.ops)
