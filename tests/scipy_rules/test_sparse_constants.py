@@ -82,7 +82,7 @@ def test_a_tensor_of_values_makes_a_matrix_that_meets_constants(name):
 @pytest.mark.parametrize(
     "operation",
     [
-        lambda a, t: a.nanmax(), lambda a, t: a.tocoo().tensordot(np.eye(3)), lambda a, t: np.asarray(a),
+        lambda a, t: a.nanmax(), lambda a, t: a.tocoo().tensordot(np.eye(3)), lambda a, t: np.asarray(a, float),
         lambda a, t: a / a, lambda a, t: a.maximum(1.0), lambda a, t: sparse.csr_array(DENSE).maximum(t),
         lambda a, t: setattr(a, "indices", [0]),
         lambda a, t: a.sum(out=np.zeros(3)), lambda a, t: a + 1.0, lambda a, t: a.power([1.0, 2.0]),

@@ -190,6 +190,8 @@ def _matrix_free(A, b, solver, args, tol):
     def pull(xp, g, x, values, arrays):
         _, *rest = values
         w = linear_solve(transposed, g, solver, args=(raw(x), *rest), tol=tol)
+        if arguments.positions() == (0,):
+            return [w]
 
         def product(*arrays):
             _, *rest = arguments.rebuilt(arrays)

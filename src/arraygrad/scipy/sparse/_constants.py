@@ -17,7 +17,7 @@ import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._declare import REGISTRY, Rule
-from arraygrad.scipy._guards import NotDifferentiable, holds_tensor, raw
+from arraygrad.scipy._guards import NotDifferentiable, holds_tensor, kind_of, raw
 from arraygrad.scipy.sparse._grids import Grid, dense_of
 from arraygrad.scipy.sparse._matrices import (
     BILINEAR,
@@ -48,6 +48,21 @@ class _Kind(abc.ABCMeta):
         if isinstance(obj, Base):
             return cls.__name__ == f"{obj.format}_{kind_of_matrix(obj)}"
         return super().__instancecheck__(obj)
+
+    def __call__(cls, arg1=None, *args, **kwargs):
+        if not has_values_of_tensors(arg1):  # places, lengths and a shape may be Tensors: they have no derivative
+            arg1 = _plain_places(arg1)
+            args, kwargs = tuple(map(_plain_places, args)), {key: _plain_places(v) for key, v in kwargs.items()}
+        return super().__call__(arg1, *args, **kwargs)
+
+
+def _plain_places(value):
+    """The arrays and numbers that Tensors hold, in a tuple or list of them too."""
+    if isinstance(value, Tensor):
+        return raw(value) if value.ndim else raw(value)[()]
+    if isinstance(value, (tuple, list)) and holds_tensor(value):
+        return type(value)([_plain_places(one) for one in value])
+    return value
 
 
 class Constant:
@@ -117,13 +132,20 @@ def has_values_of_tensors(arg1):
     if isinstance(arg1, (Base, Tensor, Grid)):
         return True
     if isinstance(arg1, (tuple, list)) and arg1:
-        values = arg1[0] if isinstance(arg1, tuple) and not _is_shape(arg1) else arg1
+        if isinstance(arg1, tuple) and _is_shape(arg1):
+            return False
+        values = arg1[0] if isinstance(arg1, tuple) else arg1
         return isinstance(values, (Tensor, Grid)) or holds_tensor(values)
     return False
 
 
 def _is_shape(arg1):
-    return all(isinstance(one, (int, np.integer)) for one in arg1)
+    """Whether a tuple holds integers alone. An integer may be a Tensor: a shape that was computed."""
+    return all(isinstance(one, (int, np.integer)) or (_is_integer(one) and one.ndim == 0) for one in arg1)
+
+
+def _is_integer(value):
+    return isinstance(value, Tensor) and kind_of(value) in ("i", "u")
 
 
 def _operator(name):
@@ -256,6 +278,7 @@ def from_tensors(name, arg1, shape=None, dtype=None, copy=False, options=None):
     if values.ndim and isinstance(arg1[0], Grid):
         raise NotDifferentiable(f"arraygrad.scipy.sparse.{name}: values as a numpy.matrix; take its A1")
     arg1 = (values, *arg1[1:])
+    options["shape"] = _plain_places(options["shape"])
     made = theirs((raw(values), *[_raw_indices(one) for one in arg1[1:]]), **options)
     if format in ("lil", "dok") or (len(arg1) == 2 and isinstance(arg1[1], tuple) and format != "coo"):
         coords = [np.asarray(raw(a)) for a in arg1[1]]
@@ -280,13 +303,16 @@ def from_tensors(name, arg1, shape=None, dtype=None, copy=False, options=None):
 
 
 def _raw_indices(value):
-    return tuple(np.asarray(raw(one)) for one in value) if isinstance(value, tuple) else np.asarray(raw(value))
+    value = _plain_places(value)
+    return tuple(map(np.asarray, value)) if isinstance(value, tuple) else np.asarray(value)
 
 
 # -- functions --------------------------------------------------------------------------------------------------------
 
 
 def _leaves(value):
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        value = value.tolist()
     if isinstance(value, (list, tuple)):
         return [leaf for one in value for leaf in _leaves(one)]
     if isinstance(value, dict):
@@ -300,6 +326,11 @@ def _recorded_here(*values):
 
 def _all_plain(value):
     """SciPy's objects in a value that requires no gradient, in a tree of lists."""
+    if isinstance(value, np.ndarray) and value.dtype == object and value.ndim:
+        made = np.empty(value.shape, dtype=object)
+        for at in np.ndindex(value.shape):
+            made[at] = plain_of(value[at])
+        return made
     if isinstance(value, (list, tuple)):
         return type(value)([_all_plain(one) for one in value])
     if isinstance(value, dict):
@@ -359,6 +390,8 @@ def _uncast(name, args):
 
 def _as_parts(name, first):
     """Blocks that are numbers or lists of numbers as arrays."""
+    if isinstance(first, np.ndarray) and first.dtype == object:  # a table of blocks
+        first = first.tolist()
     if name == "block_diag":
         return [one if is_sparse(one) else dense_of(one) for one in first]
     return list(first) if isinstance(first, tuple) else first

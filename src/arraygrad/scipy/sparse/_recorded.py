@@ -160,8 +160,11 @@ class Matrix(Base):
 
     def __array__(self, dtype=None, copy=None):
         asking = sys._getframe(1)
-        if asking.f_code.co_name == "_matmul_dispatch" and asking.f_globals["__name__"].startswith("scipy.sparse"):
-            found = np.empty((), dtype=object)  # SciPy's own matrix then leaves the product to this one
+        scipys = asking.f_globals["__name__"].startswith("scipy.sparse")
+        if (dtype is None or np.dtype(dtype) == object) and (not scipys or asking.f_code.co_name == "_matmul_dispatch"):
+            # As of SciPy's own matrices: an array of one object. So a table of blocks holds matrices, and SciPy's own
+            # matrix leaves an operator to this one. Its methods would give NotImplemented.
+            found = np.empty((), dtype=object)
             found[()] = self
             return found
         raise TypeError(

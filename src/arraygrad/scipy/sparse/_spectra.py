@@ -17,12 +17,12 @@ from arraygrad.scipy.linalg import _functions as _declared_too  # noqa: F401 (de
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
 from arraygrad.scipy.sparse._grids import dense_of
 from arraygrad.scipy.sparse._matrices import kept_copy, parts, tracked
+from arraygrad.scipy.sparse._operators import LARGEST, as_dense, as_matrix, depends, eigen, plain_operator
 from arraygrad.scipy.sparse._places import conj, coordinates, summed, with_values
 from arraygrad.scipy.sparse._recorded import Matrix
 
 __all__ = ["declare"]
 
-LARGEST = 3000  # rows of a matrix that is made dense, 72 MB
 GILES = "Giles (2008), on the pattern"
 
 
@@ -78,6 +78,11 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
           Minv=None, OPinv=None, mode="normal", **further):  # fmt: skip
     """scipy.sparse.linalg.eigsh, differentiable in the values of A; separate eigenvalues."""
     given = (sigma, which, v0, ncv, maxiter, tol)
+    if depends(A) and not holds_tensor((M, *given), grad=True) and M is None:
+        solve = lambda operator: _linalg.eigsh(operator, k, None, *given, True, Minv, OPinv, mode, **further)
+        w, v = eigen("eigsh", A, solve)
+        return (w, v) if return_eigenvectors else w
+    A = as_matrix(A)
     if not _tracked("eigsh", A, M, *given):
         return _linalg.eigsh(raw(A), k, raw(M), *map(raw, given), return_eigenvectors, Minv, OPinv, mode, **further)
     if M is not None:
@@ -90,12 +95,14 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
 
 def lobpcg(A, X, B=None, M=None, Y=None, **options):
     """scipy.sparse.linalg.lobpcg, differentiable in the values of A; separate eigenvalues."""
-    if not _tracked("lobpcg", A, X, B, M, Y):
+    by_products = depends(A)
+    A, M = as_matrix(A), plain_operator(M)
+    if not by_products and not _tracked("lobpcg", A, X, B, M, Y):
         return _linalg.lobpcg(raw(A), raw(X), raw(B), raw(M), raw(Y), **options)
     if B is not None or Y is not None or options.get("retLambdaHistory") or options.get("retResidualNormsHistory"):
         raise NotDifferentiable("arraygrad.scipy.sparse.linalg.lobpcg: B, Y and histories have no rule")
-    values, pattern = _parts(A)
-    return _eigen(values, pattern, lambda matrix: _linalg.lobpcg(matrix, raw(X), None, raw(M), **options))
+    solve = lambda matrix: _linalg.lobpcg(matrix, raw(X), None, M, **options)
+    return eigen("lobpcg", A, solve) if by_products else _eigen(*_parts(A), solve)
 
 
 # -- through the dense matrix -----------------------------------------------------------------------------------------
@@ -103,6 +110,7 @@ def lobpcg(A, X, B=None, M=None, Y=None, **options):
 
 def eigs(A, k=6, *args, return_eigenvectors=True, **options):
     """scipy.sparse.linalg.eigs, differentiable in the values of A; separate eigenvalues, vectors up to their phase."""
+    A = as_dense("eigs", A)
     if not _tracked("eigs", A, args, options):
         return _linalg.eigs(raw(A), k, *args, return_eigenvectors=return_eigenvectors, **options)
     values, pattern = _parts(A)
@@ -133,6 +141,7 @@ def _nearest(found, every):
 def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_singular_vectors=True, **options):
     """scipy.sparse.linalg.svds, differentiable in the values of A; separate singular values."""
     given = (ncv, tol, which, v0, maxiter)
+    A = as_dense("svds", A)
     if not _tracked("svds", A, given, options):
         return _linalg.svds(raw(A), k, *given, return_singular_vectors, **options)
     values, pattern = _parts(A)
@@ -165,6 +174,7 @@ REGISTRY.pop("sparse.linalg._expm_multiply")
 
 def expm_multiply(A, B, start=None, stop=None, num=None, endpoint=None, traceA=None):
     """scipy.sparse.linalg.expm_multiply, differentiable in B, and in A through the dense matrix."""
+    A = as_dense("expm_multiply", A)
     tracked = _tracked("expm_multiply", A, start, stop)
     if not tracked and not holds_tensor(B):
         return _linalg.expm_multiply(raw(A), B, start, stop, num, endpoint, traceA)
@@ -187,6 +197,7 @@ def declare(chapter, least_squares, wanted):
 
     def lsmr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, maxiter=None, show=False, x0=None):
         """scipy.sparse.linalg.lsmr of a matrix of full rank, without damping: x and the norm of r are recorded."""
+        A = as_dense("lsmr", A)
         if not wanted(A, b):
             return _linalg.lsmr(raw(A), raw(b), damp, atol, btol, conlim, maxiter, show, x0)
         if damp or x0 is not None or isinstance(A, _linalg.LinearOperator):

@@ -11,14 +11,26 @@ from scipy.sparse import linalg as _linalg
 
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
+from arraygrad.engine.node import is_grad_enabled
 from arraygrad.implicit.common import ConvergenceError
 from arraygrad.scipy._declare import REGISTRY, Chapter, mirror, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy._told import telling
 from arraygrad.scipy.sparse import _functions_of_matrices
 from arraygrad.scipy.sparse._constants import CLASSES
+from arraygrad.scipy.sparse._factored import Factors
 from arraygrad.scipy.sparse._grids import Grid, dense_of
 from arraygrad.scipy.sparse._matrices import NAMES, follow, matched, parts, plain_of, tracked
+from arraygrad.scipy.sparse._operators import (
+    OWN_ADJOINT,
+    LinearOperator,
+    Operator,
+    as_dense,
+    depends,
+    has_adjoint,
+    plain_operator,
+    solved,
+)  # fmt: skip
 from arraygrad.scipy.sparse._places import conj, coordinates, summed, with_values
 from arraygrad.scipy.sparse._recorded import Matrix, is_sparse
 from arraygrad.scipy.sparse._spectra import declare
@@ -52,7 +64,7 @@ class _System:
 
     def adjoint(self):
         """The system of an operator's conjugate transpose."""
-        if self.name in ("cg", "minres"):  # they take A to be its own
+        if self.name in OWN_ADJOINT:  # they take A to be its own
             return _System(self.pattern, self.solve)
         try:
             self.pattern.H @ np.zeros(self.pattern.shape[0])
@@ -113,11 +125,15 @@ def _parts(A):
     return (None, A, False) if isinstance(A, _linalg.LinearOperator) else parts(A)
 
 
+def _vector(b):
+    """A right side as SciPy's solvers take it, which make a vector of a single column."""
+    b = dense_of(b)
+    return ag.reshape(ag.asarray(b), (-1,)) if np.ndim(raw(b)) == 2 and raw(b).shape[1] == 1 else b
+
+
 def _solved(A, b, solve, name=""):
     values, pattern, pruned = _parts(A)
-    b = dense_of(b)
-    if np.ndim(raw(b)) == 2 and raw(b).shape[1] == 1:  # SciPy's solvers make a vector of a single column
-        b = ag.reshape(ag.asarray(b), (-1,))
+    b = _vector(b)
     return _recorded_solution(values, b, _System(pattern, solve, pruned, name))
 
 
@@ -146,11 +162,23 @@ def _sorted(A, formats):
         follow(A, given)
 
 
+def _by_products(name, A, b):
+    """Whether the gradient takes the operator's recorded products: they depend on Tensors, or it has no adjoint."""
+    if not isinstance(A, _linalg.LinearOperator) or isinstance(A, Operator) or not is_grad_enabled():
+        return False
+    if depends(A):
+        return True
+    return _wanted(A, b) and name not in OWN_ADJOINT and not has_adjoint(A)
+
+
 def _iterative(name):
     theirs = getattr(_linalg, name)
 
     def function(A, b, *args, **options):
-        if not _wanted(A, b):
+        if options.get("M") is not None:
+            options["M"] = plain_operator(options["M"])  # the solution does not depend on it
+        by_products = _by_products(name, A, b)
+        if not by_products and not _wanted(A, b):
             return theirs(A, b, *args, **options)
         flags = []
         x0 = options.pop("x0", args[0] if args else None)
@@ -172,8 +200,12 @@ def _iterative(name):
             flags.append(info)
             return x
 
-        if "M" in options and options["M"] is not None:
-            options["M"] = plain_of(options["M"])  # a preconditioner, which the solution does not depend on
+        if by_products:
+            if x0 is not None:
+                options["x0"] = raw(x0)
+            if told is not None:
+                options["callback"] = telling(f"sparse.linalg.{name}", told, tensors)
+            return solved(name, A, _vector(b), theirs, options)
         x = _solved(A, b, solve, name)
         return x, flags[0]
 
@@ -186,52 +218,12 @@ for _name in ("cg", "gmres", "bicg", "bicgstab", "cgs", "minres", "lgmres", "gcr
         _iterative(_name)
 
 
-class _Factors:
-    """Factors of a sparse matrix, as scipy.sparse.linalg.SuperLU: `solve` is recorded."""
-
-    def __init__(self, A, make):
-        _sorted(A, ("csc",))
-        values, self._pattern, self._pruned = _parts(A)
-        self._values = ag.asarray(values, copy=True)  # A may be written later
-        self._factors = make(_pruned(with_values(self._pattern, raw(self._values)), self._pruned).tocsc())
-
-    def solve(self, rhs, trans="N"):
-        """The solution of A x = rhs, of the transpose ("T"), or the conjugate transpose ("H")."""
-        rhs = dense_of(rhs)
-        if not isinstance(rhs, Tensor) and not isinstance(self._values, Tensor):
-            return self._factors.solve(np.asarray(rhs), trans)
-        values, pattern = self._values, self._pattern
-        if trans != "N":
-            rows, columns, positions = coordinates(pattern)
-            values = ag.take(ag.reshape(ag.asarray(values), (-1,)), positions)
-            pattern = sparse.coo_array((np.ones(rows.size), (columns, rows)), shape=pattern.shape[::-1])
-            if trans == "H":
-                values = conj(values)
-        own, opposite = {"N": ("N", "H"), "T": ("T", None), "H": ("H", "N")}[trans]
-        calls = []
-
-        def solve(matrix, b):
-            # The factors at hand serve the solution; the gradient's system has others where there are none.
-            side = own if not calls else opposite
-            calls.append(side)
-            if len(calls) > 2 or side is None:
-                return _linalg.spsolve(matrix.tocsc(), b)
-            return self._factors.solve(np.asarray(b), side)
-
-        return _recorded_solution(values, rhs, _System(pattern, solve, self._pruned))
-
-    def __getattr__(self, name):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if isinstance(self._values, Tensor) and self._values.requires_grad:
-            raise NotDifferentiable(f"arraygrad.scipy.sparse.linalg: the factors' {name} has no rule")
-        return getattr(self._factors, name)
-
-
 @_CHAPTER.object("splu", "A b", GILES)
 def splu(A, *args, **options):
     """scipy.sparse.linalg.splu; the result's `solve` is differentiable in the values of A and in the right side."""
-    return _Factors(A, lambda A: _linalg.splu(A, *args, **options))
+    _sorted(A, ("csc",))
+    values, pattern, pruned = _parts(A)
+    return Factors(values, pattern, lambda A: _linalg.splu(_pruned(A, pruned).tocsc(), *args, **options))
 
 
 @_CHAPTER.object("factorized", "A b", GILES)
@@ -246,6 +238,7 @@ def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=F
 
     Of the results x and r1norm are recorded; other norms are None where a gradient is recorded.
     """
+    A = as_dense("lsqr", A)
     if not _wanted(A, b):
         return _linalg.lsqr(A, b, damp, atol, btol, conlim, iter_lim, show, calc_var, x0)
     if damp or x0 is not None or isinstance(A, _linalg.LinearOperator):
@@ -313,58 +306,7 @@ REGISTRY.pop("sparse.linalg._least_squares")
 declare(_CHAPTER, _recorded_least_squares, _wanted)
 
 
-class Operator(_linalg.LinearOperator):
-    """scipy.sparse.linalg.LinearOperator of a `Matrix`: its products with arrays are recorded."""
-
-    def __init__(self, matrix):
-        self.matrix = matrix
-        super().__init__(matrix.dtype, matrix.shape)
-
-    def matvec(self, x):
-        return self.matrix @ x
-
-    def rmatvec(self, x):
-        return self.matrix.conj().T @ x
-
-    matmat = _matvec = _matmat = matvec
-    rmatmat = _rmatvec = _rmatmat = rmatvec
-
-    def _adjoint(self):
-        return Operator(self.matrix.conj().T)
-
-    def _transpose(self):
-        return Operator(self.matrix.T)
-
-    def dot(self, x):
-        """The product with an array; anything else as SciPy's operators have it."""
-        return self.matrix @ x if isinstance(x, (Tensor, np.ndarray)) else _refuse_operator()
-
-    __matmul__ = __call__ = dot
-
-    def __mul__(self, x):
-        return Operator(self.matrix * x) if np.ndim(raw(x)) == 0 else self.dot(x)
-
-    def __rmul__(self, x):
-        return Operator(self.matrix * x) if np.ndim(raw(x)) == 0 else _refuse_operator()
-
-    def __add__(self, other):
-        return Operator(self.matrix + other.matrix) if isinstance(other, Operator) else _refuse_operator()
-
-    def __neg__(self):
-        return Operator(-self.matrix)
-
-    def __sub__(self, other):
-        return self + -other if isinstance(other, Operator) else _refuse_operator()
-
-    def __pow__(self, n):
-        return Operator(_functions_of_matrices.matrix_power(self.matrix, n))
-
-
-def _refuse_operator():
-    raise NotDifferentiable(
-        "arraygrad.scipy.sparse.linalg.LinearOperator: this operation of an operator whose values require grad has no "
-        "rule; use the matrix"
-    )
+_CHAPTER.object("LinearOperator", "matvec rmatvec", "definition (what they read)")(LinearOperator)
 
 
 @_CHAPTER.object("aslinearoperator", "A (the values)", "definition (bilinear)")
