@@ -28,24 +28,6 @@ class Injected(Exception):
     """The fault. It is of no type that the engine or NumPy would raise."""
 
 
-class Occasions:
-    """How often each kind came by. It is an iterator, so that rules which advance it are not taken to depend on it."""
-
-    def __init__(self):
-        self._counts = Counter()
-
-    def __iter__(self):
-        return iter(self._counts.items())
-
-    def __next__(self):
-        raise StopIteration
-
-    def number(self, kind):
-        """The number of this occasion, from 0."""
-        self._counts[kind] += 1
-        return self._counts[kind] - 1
-
-
 class Injector:
     """Counts occasions of each kind and raises at the n-th (from 0) of one."""
 
@@ -53,12 +35,13 @@ class Injector:
         self.kind = kind
         self.n = n
         self.error = error
-        self.seen = Occasions()
+        self.seen = Counter()
         self.fired = False
 
     def __call__(self, kind):
         """An occasion of `kind` comes by."""
-        number = self.seen.number(kind)
+        number = self.seen[kind]
+        self.seen[kind] += 1
         if kind == self.kind and number == self.n:
             self.fired = True
             raise self.error(f"{kind} {number}")

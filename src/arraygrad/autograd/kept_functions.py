@@ -1,6 +1,7 @@
 """Functions of a program that backward calls again, as they were when a solver called them.
 
-May import: autograd.closed_functions, core.constants, core.containers, core.given, core.tensor, engine, numpy.
+May import: autograd.closed_functions, autograd.quick_looks, core.constants, core.containers,
+core.given, core.tensor, engine, numpy.
 
 Begin reading at `kept`; Note [Kept functions] says what is kept and what is compared.
 """
@@ -10,12 +11,9 @@ from __future__ import annotations
 import collections
 import collections.abc
 import contextvars
-import dis
 import functools
 import itertools
 import math
-import os
-import sys
 import types
 
 import numpy
@@ -27,6 +25,23 @@ from arraygrad.autograd.closed_functions import (
     names_in,
     names_of,
     written_cells,
+)
+from arraygrad.autograd.quick_looks import (
+    ANY_NAME,
+    DEPTH,
+    FUNCTIONS,
+    HOLDERS,
+    LIBRARIES,
+    LIBRARY_FUNCTIONS,
+    MOST,
+    PLAIN_TYPES,
+    ROUNDS,
+    SPECIAL,
+    FlowLook,
+    QuickLook,
+    is_library,
+    library_function,
+    read_names,
 )
 from arraygrad.core.constants import Contents, constants_are_compared
 from arraygrad.core.containers import flatten
@@ -61,20 +76,15 @@ __all__ = [
 #     (`Reader`). Most read nothing that can change, which a look at the names of their code tells; a `_Look` is taken
 #     where objects of the program's classes are among it. What the code only writes (`n += 1` of a nonlocal name,
 #     `log.append(g)`), and what was found to change while it ran, is not compared.
-# (5) Not compared: modules, classes and functions of libraries, which adoption exchanges for others while a call runs;
+# (5) What has changed and is known to reach no result (a count of calls that other functions advance too) is no error:
+#     Note [Values that reach no result] in flow_of_names.py. This is asked where a difference is found, never before.
+# (6) Not compared: modules, classes and functions of libraries, which adoption exchanges for others while a call runs;
 #     iterators; what only compiled code holds.
 # Guarded by tests/autograd/test_kept_functions.py.
 
-FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _PLAIN = (int, float, complex, str, bytes, type(None), numpy.generic)
 _ROWS = (list, tuple, set, frozenset, collections.deque)
-# Libraries whose objects have nothing but what they compute with: all attributes of these are compared. Their code is
-# not read, and neither is that of Python's own library.
-_LIBRARIES = frozenset(["numpy", "scipy", "arraygrad", "array_api_compat", "cupy", "cupyx", "host_cuda"])
-# Names by which code asks for attributes that it does not name.
-_ANY_NAME = frozenset(["getattr", "vars", "__dict__", "attrgetter"])
-# How deep it is looked, at how many things, and at how many functions; how often, until all attributes are known.
-_DEPTH, _THINGS, _MOST, _ROUNDS = 8, 4000, 100, 4
+_THINGS = 4000  # how many are looked at
 
 
 def kept(f, name, args=(), bind=None, found=None):
@@ -107,7 +117,7 @@ def kept(f, name, args=(), bind=None, found=None):
     if not is_grad_enabled():
         return bind(f)
     copy = closed(f)
-    seen = _Seen(lambda before: _Look((copy,), args, before))
+    seen = _Seen(lambda before: _Look((copy,), args, before), (f,))
     if found is not None:
         found(seen.look.recorded_besides(written_cells(copy)))
     now, again = bind(f), called_later(bind(copy))
@@ -137,11 +147,11 @@ def kept(f, name, args=(), bind=None, found=None):
 class _Seen:
     """What functions read, as it is now. `take(before)` gives a look, which is like the one `before` (None: the first).
 
-    Paths in `ignored` are not compared.
+    Paths in `ignored` are not compared. `holders` are those that the functions are given besides: {path: object}.
     """
 
-    def __init__(self, take, ignored=frozenset(), look=None):
-        self.take, self.ignored = take, ignored
+    def __init__(self, take, functions, ignored=frozenset(), look=None, holders=None):
+        self.take, self.functions, self.ignored, self.holders = take, functions, ignored, holders
         self.look = take(None) if look is None else look
         # What is differentiated is saved by the node, which knows about writes.
         arrays = self.look.arrays.items()
@@ -150,7 +160,7 @@ class _Seen:
 
     def changed(self):
         """Paths of what is different now."""
-        if not constants_are_compared() or (type(self.look) is _QuickLook and self.look.is_as_before()):
+        if not constants_are_compared() or (type(self.look) is QuickLook and self.look.is_as_before()):
             return []
         now = self.take(self.look).values
         return [
@@ -171,7 +181,11 @@ class _Seen:
 
     def check(self, name, again=" again"):
         """Raise RuntimeError where a variable has changed, or what an array contains."""
-        found = self.changed()
+        found, written = self.changed(), self.written()
+        if not (found or written):
+            return
+        decides = FlowLook(self.functions, self.holders).decides
+        found = [path for path in found if decides(path)]
         if found:
             have = "has" if len(found) == 1 else "have"
             raise RuntimeError(
@@ -179,7 +193,7 @@ class _Seen:
                 f"when {name} was called: the gradient would be that of another function. Give what changes to the "
                 "function as an argument (args=) or as a default (lambda x, k=k: ...)"
             )
-        if self.written():
+        if any(map(decides, written)):
             self.contents.check(name)
 
 
@@ -198,12 +212,13 @@ class Reader:
         if holders or look is None or not look.is_as_before():
             look = self._look(holders)
             if look.deep:
-                return _Seen(lambda before: _Look(self.functions, (), before, holders or {}), self.ignored)
+                take = lambda before: _Look(self.functions, (), before, holders or {})
+                return _Seen(take, self.functions, self.ignored, holders=holders)
             if holders:
-                return _Seen(lambda before: self._look(holders), self.ignored, look)
+                return _Seen(lambda before: self._look(holders), self.functions, self.ignored, look, holders)
             self._last = look if look.steady else None  # what is kept here must not keep a graph alive
         if look.seen is None and look.values:
-            seen = _Seen(self._take, self.ignored, look)
+            seen = _Seen(self._take, self.functions, self.ignored, look)
             if look.arrays:
                 return seen
             look.seen = seen  # nothing in it but plain values: the same for every call
@@ -213,8 +228,8 @@ class Reader:
         return self._look(None)
 
     def _look(self, holders):
-        for _ in range(_ROUNDS):
-            look = _QuickLook(self.functions, holders, self._attributes)
+        for _ in range(ROUNDS):
+            look = QuickLook(self.functions, holders, self._attributes)
             if look.deep or look.attributes == self._attributes:
                 break
             self._attributes = look.attributes  # functions that were found name more: of objects seen before them too
@@ -232,216 +247,11 @@ class Reader:
 def is_holder(value):
     """Whether an argument or an attribute may be changed without being an array."""
     kind = type(value)
-    if kind in _PLAIN_TYPES or kind is numpy.ndarray or isinstance(value, (Tensor, numpy.generic, numpy.dtype)):
+    if kind in PLAIN_TYPES or kind is numpy.ndarray or isinstance(value, (Tensor, numpy.generic, numpy.dtype)):
         return False
     if kind is tuple:
         return any(is_holder(part) for part in value)
-    return not (isinstance(value, (type, *_LIBRARY_FUNCTIONS)) or hasattr(kind, "__array_namespace__"))
-
-
-class _QuickLook:
-    """What functions read by their names, of the program's own objects too; `deep`: there is more to it, see _Look.
-
-    `attributes` are the names of attributes that code was found to use before.
-    """
-
-    def __init__(self, functions, holders, attributes):
-        self.values, self.arrays, self.deep = {}, {}, False
-        self.followed, self.instances, self.attributes = set(), {}, attributes
-        self.counts = {}  # of names of functions
-        # Where the values stand: (globals, name, value) and (cell, value). `steady`: nothing else can change.
-        self.names, self.cells, self.steady = [], [], True
-        self.seen = None
-        for f in functions:
-            self.function(f)
-        for path, value in (holders or {}).items():
-            self.steady = False
-            self.add(path, value)
-
-    def is_as_before(self):
-        """Whether another look would find the same."""
-        if not self.steady or self.deep:
-            return False
-        for names, name, value in self.names:
-            if names.get(name, _look_away) is not value:
-                return False
-        for cell, value in self.cells:
-            try:
-                if cell.cell_contents is not value:
-                    return False
-            except ValueError:
-                return False
-        return True
-
-    def function(self, f):
-        while f is not None and type(f) is not types.FunctionType:
-            path = getattr(f, "__name__", type(f).__name__)
-            if isinstance(f, functools.partial):
-                for key, value in (*enumerate(f.args), *f.keywords.items()):
-                    self.add(f"{path}({key})", value)
-                self.steady, f = False, f.func
-            elif type(f) is types.MethodType:
-                if not isinstance(f.__self__, type):
-                    self.add(f"{path}: self", f.__self__)
-                f = f.__func__
-            elif _is_library(type(f).__module__):
-                f = getattr(f, "__wrapped__", None)
-            else:
-                self.add(path, f)
-                return
-        if f is None:
-            return
-        code = real_thing(f.__code__)
-        read = _read(code)
-        names = f.__globals__
-        closure = f.__closure__
-        attributes = names_in(code)[1]
-        if not attributes <= self.attributes:
-            self.attributes |= attributes
-        if not (_ANY_NAME.isdisjoint(names_in(code)[0]) and _ANY_NAME.isdisjoint(attributes)):
-            self.deep = True
-        if not (read or closure or f.__defaults__ or f.__kwdefaults__) or f in self.followed:
-            return
-        if len(self.followed) >= _MOST:
-            self.deep = True
-            return
-        self.followed.add(f)
-        if _is_library(names.get("__name__", "")):
-            for cell in closure or ():
-                for one in contents_of(cell):
-                    self.cells.append((cell, one))
-                    if isinstance(one, types.FunctionType):
-                        self.function(one)
-            return
-        count = self.counts[f.__name__] = self.counts.get(f.__name__, 0) + 1
-        name = f.__name__ if count == 1 else f"{f.__name__} ({count})"
-        for one in read:
-            value = names.get(one, _look_away)
-            self.names.append((names, one, value))
-            if type(value) not in _SETTLED and value is not _look_away:
-                self.add(f"{name}: {one}", value)
-        if closure:
-            for one, cell in zip(code.co_freevars, closure, strict=True):
-                if one in read:
-                    found = contents_of(cell)
-                    self.steady = self.steady and bool(found)
-                    for value in found:
-                        self.cells.append((cell, value))
-                        if type(value) not in _SETTLED and value is not f:
-                            self.add(f"{name}: {one}", value)
-        for key, value in (*enumerate(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).items()):
-            if type(value) not in _SETTLED:
-                self.add(f"{name}: default {key!r}", value)
-
-    def add(self, path, value, depth=_DEPTH):
-        value = real_thing(value)
-        kind = type(value)
-        if kind in _PLAIN_TYPES or isinstance(value, numpy.generic):
-            self.values[path] = value
-        elif isinstance(value, Tensor):
-            self.steady = False
-            if not value.requires_grad:  # else a node may lead to it, and it to the node
-                self.values[path] = self.arrays[path] = value
-        elif kind is numpy.ndarray or _is_foreign_array(kind):
-            self.values[path] = self.arrays[path] = value
-        elif hasattr(kind, "__next__"):  # an iterator is not compared
-            self.steady = False
-        elif kind is list or kind is tuple or isinstance(value, dict):
-            self.steady = self.steady and kind is tuple
-            kind = kind if kind is list or kind is tuple else dict
-            parts = value.values() if kind is dict else value
-            if all(type(part) in _PLAIN_TYPES for part in parts):
-                self.values[path] = kind(value)
-            elif not depth:
-                self.deep = True
-            else:
-                self.values[f"len({path})"] = len(value)
-                for key, part in value.items() if kind is dict else enumerate(value):
-                    if type(part) not in _SETTLED:
-                        self.add(f"{path}[{key!r}]", part, depth - 1)
-        elif kind is types.FunctionType:
-            self.values[path] = real_thing(value.__code__)
-            self.function(value)
-        elif kind is types.ModuleType or isinstance(value, type):
-            if depth and not _is_library(value.__name__ if kind is types.ModuleType else value.__module__):
-                for space in (value,) if kind is types.ModuleType else value.__mro__:
-                    for name in sorted(self.attributes & vars(space).keys()):
-                        part = vars(space)[name]
-                        self.names.append((vars(space), name, part))
-                        self.add(f"{path}.{name}", getattr(part, "__func__", part), depth - 1)
-        elif isinstance(value, numpy.dtype):
-            self.values[path] = value
-        elif isinstance(value, _LIBRARY_FUNCTIONS):
-            self.values[path] = _named(value)
-            if isinstance(getattr(value, "__self__", None), (numpy.ndarray, dict)):
-                self.add(f"{path}.__self__", value.__self__, depth)
-        elif isinstance(value, (property, types.MemberDescriptorType, types.GetSetDescriptorType)):
-            self.values[path] = value
-        elif kind is types.MethodType or (callable(value) and _is_library(kind.__module__)):
-            self.function(value)
-        else:
-            self.instance(path, value, depth)
-
-    def instance(self, path, value, depth):
-        """The attributes of an object that code names, and what its class has under such names."""
-        kind = type(value)
-        if id(value) in self.instances:
-            return
-        self.instances[id(value)] = value
-        if not depth or len(self.instances) > _MOST or (_is_library(kind.__module__) and kind.__name__ not in _HOLDERS):
-            self.deep = True
-            return
-        self.steady = False
-        self.values[path] = kind
-        own = getattr(value, "__dict__", None)
-        own = own if type(own) is dict else {}
-        for name in sorted(self.attributes & own.keys()):
-            self.add(f"{path}.{name}", own[name], depth - 1)
-        for base in kind.__mro__[:-1]:
-            for name, member in vars(base).items():
-                if name in own or not (name in self.attributes or name in _SPECIAL):
-                    continue
-                if isinstance(member, types.MemberDescriptorType):
-                    if hasattr(value, name):
-                        self.add(f"{path}.{name}", getattr(value, name), depth - 1)
-                    continue
-                if isinstance(member, functools.cached_property):
-                    member = member.func
-                member = getattr(member, "fget", None) or getattr(member, "__func__", None) or member
-                if isinstance(member, types.FunctionType):
-                    self.function(member)
-                elif name in self.attributes:
-                    self.add(f"{path}.{name}", member, depth - 1)
-
-
-def _is_foreign_array(kind):
-    return kind.__module__.partition(".")[0] in _ARRAY_LIBRARIES and hasattr(kind, "dtype")
-
-
-_look_away = object()
-_ARRAY_LIBRARIES = frozenset(["torch", "cupy", "jaxlib", "array_api_strict"])
-_PLAIN_TYPES = frozenset([int, float, complex, bool, str, bytes, type(None), type(...), slice])
-_SETTLED = frozenset([numpy.ufunc])
-# Methods by which code writes what it calls them of, and reads nothing.
-_LOGS = frozenset(["append", "extend", "add", "update", "insert", "write", "clear", "debug", "info", "warning"])
-
-
-@functools.lru_cache(maxsize=512)
-def _read(code):
-    """Names of globals and of cells that code, and functions in it, read, and do not write themselves."""
-    read, written = set(), set()
-    found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG")]
-    for instruction, following in itertools.zip_longest(found, found[1:]):
-        name = instruction.opname
-        if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
-            method = following is not None and following.opname in ("LOAD_ATTR", "LOAD_METHOD")
-            if not (method and following.argval in _LOGS):
-                read.add(instruction.argval)
-        elif name in ("STORE_DEREF", "STORE_GLOBAL"):
-            written.add(instruction.argval)
-        elif isinstance(instruction.argval, types.CodeType):
-            read |= _read(instruction.argval)
-    return frozenset(read - written)
+    return not (isinstance(value, (type, *LIBRARY_FUNCTIONS)) or hasattr(kind, "__array_namespace__"))
 
 
 class _Look:
@@ -452,23 +262,23 @@ class _Look:
         self.attributes = frozenset() if before is None else before.attributes
         self.any_name = before is not None and before.any_name
         self.rules = holders is not None  # what their code only writes does not count
-        for _ in range(_ROUNDS):
+        for _ in range(ROUNDS):
             self.values, self.arrays, self.codes = {}, {}, set()
             self.seen, self.followed = {}, {}  # id -> object or function, alive
             self.names = {}  # of functions -> how many have it
             self.leaves, self.direct = set(), set()  # paths of the arguments; of what functions hold, and tuples of it
             self.cells = {}  # path -> id of the cell that stands there
             for f in functions:
-                self.function(getattr(f, "__name__", type(f).__name__), f, _DEPTH)
+                self.function(getattr(f, "__name__", type(f).__name__), f, DEPTH)
             for path, value in (holders or {}).items():
-                self.add(path, value, _DEPTH)
+                self.add(path, value, DEPTH)
             for i, value in enumerate(flatten(tuple(args))[0]):
                 if not isinstance(value, _PLAIN):  # numbers and containers were taken down when the solver was called
                     self.leaves.add(f"argument leaf {i}")
-                    self.add(f"argument leaf {i}", value, _DEPTH)
+                    self.add(f"argument leaf {i}", value, DEPTH)
             named = frozenset().union(*[names_in(code)[1] for code in self.codes])
             loaded = frozenset().union(*[names_in(code)[0] for code in self.codes])
-            any_name = not _ANY_NAME.isdisjoint(named | loaded)
+            any_name = not ANY_NAME.isdisjoint(named | loaded)
             if named <= self.attributes and any_name == self.any_name:
                 break
             self.attributes, self.any_name = named, any_name
@@ -498,13 +308,13 @@ class _Look:
         if isinstance(value, (numpy.ndarray, Tensor)):
             self.values[path] = self.arrays[path] = value
         elif isinstance(value, types.ModuleType):
-            library = _is_library(value.__name__)
+            library = is_library(value.__name__)
             for name in sorted(self.attributes & vars(value).keys()) if depth and not known else ():
                 part = vars(value)[name]
                 if not library or isinstance(part, (*_PLAIN, numpy.ndarray, *_SHARED)):
                     self.add(f"{path}.{name}", part, depth - 1)
         elif isinstance(value, type):
-            if depth and not known and not _is_library(value.__module__):
+            if depth and not known and not is_library(value.__module__):
                 self.members(path, value, value, depth)
         elif isinstance(value, (*FUNCTIONS, _CACHED)):
             self.function(path, value, depth)
@@ -512,8 +322,8 @@ class _Look:
             self.container(path, value, value.items, depth, known)
         elif isinstance(value, _ROWS):
             self.container(path, value, lambda: enumerate(value), depth, known)
-        elif isinstance(value, _LIBRARY_FUNCTIONS):
-            self.values[path] = _named(value)
+        elif isinstance(value, LIBRARY_FUNCTIONS):
+            self.values[path] = library_function(value)
         elif isinstance(value, contextvars.ContextVar):
             self.add(f"{path}.get()", value.get(None), depth)
         else:
@@ -534,8 +344,8 @@ class _Look:
         own = getattr(value, "__dict__", None)
         own = own if type(own) is dict else {}
         module = type(value).__module__
-        library = module.partition(".")[0] in _LIBRARIES
-        if not library and _is_library(module) and type(value).__name__ not in _HOLDERS:
+        library = module.partition(".")[0] in LIBRARIES
+        if not library and is_library(module) and type(value).__name__ not in HOLDERS:
             return
         everything = library or self.any_name
         for name in sorted(own if everything else self.attributes & own.keys(), key=str):
@@ -548,7 +358,7 @@ class _Look:
         else:
             self.members(path, value, type(value), depth, own)
             for base in type(value).__mro__:
-                for name in sorted(_SPECIAL & vars(base).keys()):
+                for name in sorted(SPECIAL & vars(base).keys()):
                     if isinstance(vars(base)[name], types.FunctionType):
                         self.function(f"{path}.{name}", vars(base)[name], depth - 1)
 
@@ -597,14 +407,14 @@ class _Look:
                 self.function(path, inner, depth - 1)
             return
         code = real_thing(f.__code__)
-        if _is_library(f.__globals__.get("__name__", "")):
-            self.values[path] = _named(f)
+        if is_library(f.__globals__.get("__name__", "")):
+            self.values[path] = library_function(f)
             for one in itertools.chain(*map(contents_of, f.__closure__ or ())):
                 # What arraygrad has made of a function of the program leads to it.
                 if isinstance(one, FUNCTIONS) or _is_callable_object(one):
                     self.function(path, one, depth - 1)
             return
-        if len(self.codes) >= _MOST:
+        if len(self.codes) >= MOST:
             return
         self.codes.add(code)
         if id(f) in self.followed:
@@ -613,11 +423,11 @@ class _Look:
         self.values[path] = code
         count = self.names[f.__name__] = self.names.get(f.__name__, 0) + 1
         place = f"{f.__name__}: " if count == 1 else f"{f.__name__} ({count}): "
-        for name in sorted(_read(code) if self.rules else names_in(code)[0]):
+        for name in sorted(read_names(code) if self.rules else names_in(code)[0]):
             if name in f.__globals__:
                 self.add(place + name, f.__globals__[name], depth - 1)
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
-            if self.rules and name not in _read(code):
+            if self.rules and name not in read_names(code):
                 continue
             self.direct.add(place + name)
             self.cells[place + name] = id(cell)
@@ -631,40 +441,14 @@ class _Look:
             self.add(f"{path}.{name}", f.__dict__[name], depth - 1)
 
 
-# Classes of Python's library whose objects hold what the program puts there.
-_HOLDERS = frozenset(["SimpleNamespace", "Namespace", "_local"])
 # What the modules of libraries hold for the program to change: os.environ, a list.
 _SHARED = (dict, list, collections.abc.MutableMapping)
 _CACHED = type(functools.lru_cache(len))
-# Methods that code calls without naming them.
-_SPECIAL = frozenset(
-    f"__{name}__"
-    for name in "call getitem getattr getattribute get len iter contains float array bool enter exit neg abs add radd "
-    "sub rsub mul rmul truediv rtruediv pow rpow matmul rmatmul".split()
-)
-_LIBRARY_FUNCTIONS = (types.BuiltinFunctionType, types.MethodWrapperType, numpy.ufunc, type(numpy.sum))
-
-
-def _named(f):
-    """A function of a library, told by its name, as adoption exchanges it for another while a call runs."""
-    return f"<the function {getattr(f, '__name__', '')} of a library>"
-
-
-@functools.lru_cache(maxsize=1024)
-def _is_library(name):
-    """Whether a module is one of the libraries', or Python's own."""
-    top = name.partition(".")[0]
-    if top in _LIBRARIES or top == "builtins":
-        return True
-    if top not in sys.stdlib_module_names:
-        return False
-    file = getattr(sys.modules.get(name), "__file__", None)  # a program's module may have such a name as well
-    return file is None or (os.path.dirname(os.__file__) in file and "site-packages" not in file)
 
 
 def _is_callable_object(value):
     """Whether it is an object of a program's class that can be called."""
-    return callable(value) and not isinstance(value, type) and not _is_library(type(value).__module__)
+    return callable(value) and not isinstance(value, type) and not is_library(type(value).__module__)
 
 
 def _are_exchanged(a, b):
