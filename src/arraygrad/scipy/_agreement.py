@@ -25,7 +25,7 @@ def all_nan(ans):
 _NEAR = {8: 1e-3, 4: 3e-2}
 # How far they may be apart in any case, relative to the largest argument: results that are zero but for rounding, as a
 # skewness is by symmetry. Arguments below one count as one.
-_ROUNDED = {8: 1e-11, 4: 1e-4}
+_ROUNDED = {8: 1e-13, 4: 2e-5}
 
 
 def agreed(name, out, ans, g, tensors):
