@@ -139,6 +139,30 @@ def test_rows_that_are_not_zero_are_as_ever():
     assert not np.any(found[2:4, [0, 1, 4, 5]])
 
 
+@pytest.mark.parametrize("size", [1e-25, 1.0, 1e12, 1e25])
+@pytest.mark.parametrize("axis", [1, 0])
+def test_a_product_of_two_norms_is_seen_beside_a_square_of_any_size(size, axis):
+    """|u|^2 is smooth at 0, |u| |v| is not, however small it is beside the other."""
+
+    def f(x, weight):
+        rows = x.reshape(2, 2) if axis else np.transpose(x.reshape(2, 2))
+        u, v = np.linalg.norm(rows, axis=axis)
+        return size * u**2 + weight * (u * v)
+
+    assert np.isnan(ag.hessian(lambda x: f(x, 1e-8))(np.zeros(4))).any()
+    squares = ag.hessian(lambda x: f(x, 0.0))(np.zeros(4))
+    np.testing.assert_allclose(squares, np.diag([2.0 * size, 2.0 * size, 0.0, 0.0]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("small", [1e-30, 1e-12, 1.0])
+def test_squares_of_different_sizes(small):
+    def f(x):
+        u, v, w = np.linalg.norm(x.reshape(3, 1), axis=1)
+        return u**2 + small * v**2 + small**2 * (w**4 + w**2)
+
+    np.testing.assert_allclose(np.diag(ag.hessian(f)(np.zeros(3))), [2.0, 2.0 * small, 2.0 * small**2], rtol=1e-14)
+
+
 def test_products_with_the_hessian_and_in_forward_mode():
     def square(x):
         return np.linalg.norm(x) ** 2

@@ -672,6 +672,8 @@ cdef enum:
     OPEN = 0
     FLOAT = 1
     SCALAR = 2
+    OF_OPERANDS = 3
+    MOST_ASKED = 256
 
 cdef frozenset operators = frozenset(
     f"{name}Backward" for name in "Add Sub Mul Div Pow Neg Pos Abs Remainder FloorDivide Copy".split()
@@ -711,14 +713,38 @@ cdef int origin(TensorBase t) except -1:
     """FLOAT, SCALAR or OPEN: what a recorded 0-d Tensor is in a plain call."""
     if not t.tracked:
         return SCALAR
-    return origin_of(gradient_edge(t)[0], 0)
+    return origin_of(gradient_edge(t)[0])
 
 
-cdef int origin_of(Node node, int depth) except -1:
-    cdef int one, other
+cdef int origin_of(Node start) except -1:
+    """What the node's value is. Each node is asked once, so many at most; what is FLOAT is marked so."""
+    cdef dict known = {}
+    cdef list waiting = [start]
+    cdef Node node
+    cdef int found
+    while waiting:
+        node = waiting[-1]
+        if node not in known:
+            if len(known) == MOST_ASKED:
+                return OPEN
+            known[node] = own_origin(node)
+        elif known[node] != OF_OPERANDS:
+            waiting.pop()
+            continue
+        if known[node] == OF_OPERANDS:
+            found = origin_by_operands(node, known, waiting)
+            if found != OF_OPERANDS:
+                known[node] = found
+                if found == FLOAT:
+                    node.flags |= NODE_FLOAT
+    return known[start]
+
+
+cdef int own_origin(Node node) except -1:
+    """What a node says by itself; OF_OPERANDS: that depends on what it was computed of."""
     if node.flags & NODE_FLOAT:
         return FLOAT
-    if node.flags & (NODE_MAYBE_FLOAT | NODE_PYTHON) or depth > 32:
+    if node.flags & (NODE_MAYBE_FLOAT | NODE_PYTHON):
         return OPEN
     name = node.name()
     if name.startswith("AccumulateGrad"):
@@ -727,12 +753,24 @@ cdef int origin_of(Node node, int depth) except -1:
                 if edge.node is node:
                     return FLOAT if kind == 3 else SCALAR if kind == 1 or kind == 2 else OPEN   # NUMBER, RAW, SCALAR
         return OPEN
-    if name not in operators:
-        return SCALAR
-    one = origin_of(node.e0, depth + 1) if node.e0 is not None else OPEN
-    if one == SCALAR or name in of_one:
+    return OF_OPERANDS if name in operators else SCALAR
+
+
+cdef int origin_by_operands(Node node, dict known, list waiting) except -1:
+    """What an operator made, by Note [Float or scalar of NumPy's], 2. An operand that is not known yet is appended."""
+    cdef int one = OPEN, other = OPEN
+    if node.e0 is not None:
+        one = known.get(node.e0, OF_OPERANDS)
+        if one == OF_OPERANDS:
+            waiting.append(node.e0)
+            return OF_OPERANDS
+    if one == SCALAR or node.name() in of_one:
         return one
-    other = origin_of(node.e1, depth + 1) if node.e1 is not None else OPEN
+    if node.e1 is not None:
+        other = known.get(node.e1, OF_OPERANDS)
+        if other == OF_OPERANDS:
+            waiting.append(node.e1)
+            return OF_OPERANDS
     return SCALAR if other == SCALAR else FLOAT if one == FLOAT and other == FLOAT else OPEN
 
 

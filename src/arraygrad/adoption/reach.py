@@ -255,12 +255,13 @@ class _Search:
         Ids of the real things that are held where no stand-in is put (8).
     """
 
-    __slots__ = ("_led", "_reached", "_seen", "found", "held", "places")
+    __slots__ = ("_functions", "_led", "_reached", "_seen", "found", "held", "places")
 
     def __init__(self):
         self._seen = {}
         self._led = {}
         self._reached = []  # for each of these the code and classes that it leads to
+        self._functions = None  # those that wait for the one that is looked at; None: none is
         self.found = {}
         self.places = []
         self.held = set()
@@ -289,7 +290,7 @@ class _Search:
             return
         self._seen[id(obj)] = obj
         if kind is types.FunctionType:
-            self._function(obj, depth)
+            self._in_turn(obj, depth)
         elif isinstance(obj, type):
             self._class(obj)
         elif isinstance(obj, list | tuple | set | frozenset | dict):
@@ -361,6 +362,18 @@ class _Search:
             value = namespace[name]
             if named is not None or type(value) is not types.ModuleType:
                 self.visit(value, depth, named)
+
+    def _in_turn(self, function, depth):
+        """Look at a function, after the one that led to it: functions may hold functions however deep."""
+        if self._functions is not None:
+            self._functions.append((function, depth))
+            return
+        self._functions = [(function, depth)]
+        try:
+            while self._functions:
+                self._function(*self._functions.pop())
+        finally:
+            self._functions = None
 
     def _function(self, function, depth):
         namespace = function.__globals__

@@ -7,7 +7,7 @@ import dis
 import functools
 import types
 
-__all__ = ["closed", "compares_itself", "contents_of", "names_in", "names_of", "written_cells"]
+__all__ = ["closed", "compares_itself", "contents_of", "function_over", "names_in", "names_of", "written_cells"]
 
 _MOST = 100  # so many functions are followed
 
@@ -108,20 +108,42 @@ def _copied(f, written, copies):
     if not isinstance(f, types.FunctionType) or not _encloses(f, set()):
         return f  # a program may compare it by `is`
     # A cell that is not assigned yet is shared: it will be, by the program.
-    cells = [
-        cell if id(cell) in written or not contents_of(cell) else types.CellType() for cell in f.__closure__ or ()
-    ]  # fmt: skip
-    made = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells) or None)
-    copies[id(f)] = made  # before its parts: a function may hold itself
+    return function_over(
+        f,
+        lambda cell: id(cell) not in written and bool(contents_of(cell)),
+        lambda one: _copied(one, written, copies),
+        copies,
+    )
+
+
+def function_over(f, is_own, of, copies, space=None):
+    """A copy of a function over cells of its own.
+
+    Parameters
+    ----------
+    f : function
+    is_own : callable
+        Whether the copy has a cell of its own for a cell of the closure; if not they share it.
+    of : callable
+        What the copy holds in such a cell, and in the defaults, in the place of what the function does.
+    copies : dict
+        The copy is noted here by the id of the function before `of` is called: a function may hold itself.
+    space : dict, optional
+        The globals of the copy.
+    """
+    closure = f.__closure__ or ()
+    cells = [types.CellType() if is_own(cell) else cell for cell in closure]
+    made = types.FunctionType(
+        f.__code__, f.__globals__ if space is None else space, f.__name__, None, tuple(cells) or None
+    )
+    copies[id(f)] = made
     made.__dict__.update(f.__dict__)
     made.__qualname__, made.__doc__, made.__module__ = f.__qualname__, f.__doc__, f.__module__
-    for cell, old in zip(cells, f.__closure__ or (), strict=True):
+    for cell, old in zip(cells, closure, strict=True):
         if cell is not old:
-            cell.cell_contents = _copied(old.cell_contents, written, copies)
-    if f.__defaults__:
-        made.__defaults__ = tuple(_copied(one, written, copies) for one in f.__defaults__)
-    if f.__kwdefaults__:
-        made.__kwdefaults__ = {key: _copied(one, written, copies) for key, one in f.__kwdefaults__.items()}
+            cell.cell_contents = of(old.cell_contents)
+    made.__defaults__ = f.__defaults__ and tuple([of(one) for one in f.__defaults__])
+    made.__kwdefaults__ = f.__kwdefaults__ and {key: of(one) for key, one in f.__kwdefaults__.items()}
     return made
 
 

@@ -22,6 +22,7 @@ from arraygrad.autograd.closed_functions import (
     closed,
     compares_itself,
     contents_of,
+    function_over,
     names_in,
     names_of,
     written_cells,
@@ -52,7 +53,8 @@ from arraygrad.engine.later import called_later, real_thing
 from arraygrad.engine.node import is_grad_enabled
 
 __all__ = [
-    "FUNCTIONS", "Reader", "closed", "contents_of", "held", "is_holder", "kept", "names_of", "written_cells",
+    "FUNCTIONS", "Reader", "closed", "contents_of", "function_over", "held", "is_holder", "kept", "names_of",
+    "written_cells",
 ]  # fmt: skip
 
 

@@ -1,5 +1,5 @@
 # What a traced program decides by comparisons of recorded values, noted per place.
-# May import: engine.node, core.op, core.value.
+# May import: engine.node, core.op, core.value, numpy.
 #
 # Note [Decisions of a program]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -11,7 +11,11 @@
 # last ones. transforms/searches.py looks at them when the function has returned. Places in arraygrad and NumPy are not
 # the program's. Noted is nothing where no transform runs, and of the first comparisons at a place no more than that
 # they were.
+# A Tensor keeps its graph alive, and with that the arrays of the program. So most pairs are kept as plain values, of
+# large arrays a sample of their elements. `recorded` has the few pairs of Tensors whose derivatives are asked for.
 # Guarded by tests/adoption/test_own_searches.py.
+import numpy
+
 from cpython.object cimport PyObject
 
 from arraygrad.core.op cimport Op
@@ -39,30 +43,41 @@ cdef extern from "Python.h":
 cdef enum:
     IGNORED = 3             # so many comparisons at a place are not kept
     FIRST = 16              # so many of the next ones are,
-    FEW = 3                 # so many of large arrays,
     LAST = 4                # and so many of the last
+    RECORDED = 8            # so many of the first with their graphs, and of small arrays
+    EVERY = 2               # one in so many of the others
     LARGE = 1000            # elements
     ASKED = 8               # at this one the frame is looked at
 
 cdef frozenset deciding = frozenset(("less", "less_equal", "greater", "greater_equal", "sign", "signbit"))
 cdef object _selects = None
+cdef object _approach = None
 
 
-def set_selects(selects):
-    """Have `selects(frame)` say whether the branches that are decided there select values, not places in a table."""
-    global _selects
-    _selects = selects
+def set_criteria(selects, approach):
+    """Have `selects(frame)` say whether the branches that are decided there select values, not places in a table.
+
+    `approach(pairs)` says of the first pairs of values whether those of an element approach each other.
+    """
+    global _selects, _approach
+    _selects, _approach = selects, approach
 
 
 cdef class Decided:
     """A place where recorded values are compared.
 
-    `first` and `last` are of (a, b), of which one at least requires grad.
+    Attributes
+    ----------
+    first, last : list of (a, b)
+        Values, of every `stride`-th element.
+    recorded : dict of int to (a, b)
+        By their place in `first`: as they were given. One of the two at least requires grad.
     """
     cdef readonly object code
     cdef readonly int at
-    cdef readonly Py_ssize_t count
+    cdef readonly Py_ssize_t count, stride
     cdef readonly list first, last
+    cdef readonly dict recorded
     cdef readonly bint ignored
     cdef readonly object line
 
@@ -98,7 +113,8 @@ cdef int decided(Op op, object a, object b, TensorBase out) except -1:
             place = Decided()
             place.code = <object>code
             place.at = at
-            place.first, place.last = [], []
+            place.first, place.last, place.recorded = [], [], {}
+            place.stride = 1 + (out.value.meta.size - 1) // LARGE if out.value.meta.size else 1
             place.line = frame.f_lineno
             name = frame.f_globals.get("__name__", "")
             place.ignored = isinstance(name, str) and (<str>name).startswith(("arraygrad.", "numpy."))
@@ -110,13 +126,34 @@ cdef int decided(Op op, object a, object b, TensorBase out) except -1:
         return 0
     if place.count == ASKED and _selects is not None and not _selects(frame):
         place.ignored = True
-        place.first, place.last = [], []
+        place.first, place.last, place.recorded = [], [], {}
         return 0
-    pair = (a, 0.0 if b is None else b)
-    if len(place.first) < (FIRST if out.value.meta.size <= LARGE else FEW):
+    if b is None:
+        b = 0.0
+    try:
+        pair = (sample(a, out, place.stride), sample(b, out, place.stride))
+    except (TypeError, ValueError):     # a large array of a library that does not give it to NumPy
+        place.ignored = True
+        place.first, place.last, place.recorded = [], [], {}
+        return 0
+    at = <int>len(place.first)
+    if at < FIRST:
         place.first.append(pair)
+        if at < RECORDED or (place.stride == 1 and at % EVERY == 0):
+            place.recorded[at] = (a, b)
+        if at == FIRST - 1 and _approach is not None and not _approach(place.first):
+            place.ignored = True
+            place.first, place.last, place.recorded = [], [], {}
     else:
         if len(place.last) == LAST:
             del place.last[0]
         place.last.append(pair)
     return 0
+
+
+cdef object sample(object x, TensorBase out, Py_ssize_t stride):
+    """The value of an operand; every `stride`-th element of what it is broadcast to."""
+    raw = (<TensorBase>x).value.raw if isinstance(x, TensorBase) else x
+    if stride == 1:
+        return raw
+    return numpy.broadcast_to(raw, out.value.meta.shape_tuple()).flat[::stride]

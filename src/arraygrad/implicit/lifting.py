@@ -29,7 +29,7 @@ import numpy
 
 from arraygrad.autograd.grad_mode import no_grad
 from arraygrad.autograd.graph import get_gradient_edge
-from arraygrad.autograd.kept_functions import contents_of, kept, names_of, written_cells
+from arraygrad.autograd.kept_functions import contents_of, function_over, kept, names_of, written_cells
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled, take_sequence_nr
@@ -259,21 +259,14 @@ class _Copier:
         )
 
     def _function(self, f):
-        cells = []
-        for cell in f.__closure__ or ():
-            parts = [] if self.plan.is_written(cell) else contents_of(cell)
-            cells.append(types.CellType() if any(map(self.plan.leads, parts)) else cell)
         space, names = self._space(f)
-        made = types.FunctionType(f.__code__, space, f.__name__, None, tuple(cells) or None)
-        self.made[id(f)] = made  # before its parts: a function may hold itself, or call itself by its name
+        made = function_over(f, self._is_own, self.of, self.made, space)
         for name in names:
             space[name] = self.of(f.__globals__[name])
-        made.__defaults__, made.__kwdefaults__ = self.of(f.__defaults__), self.of(f.__kwdefaults__)
-        made.__dict__.update(f.__dict__)
-        for new, cell in zip(cells, f.__closure__ or (), strict=True):
-            if new is not cell:
-                new.cell_contents = self.of(cell.cell_contents)
         return made
+
+    def _is_own(self, cell):
+        return not self.plan.is_written(cell) and any(map(self.plan.leads, contents_of(cell)))
 
     def _space(self, f):
         """(the globals of a copy of a function, the names among them whose values are to be copied)."""

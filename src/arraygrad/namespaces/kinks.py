@@ -200,9 +200,8 @@ def _limit(xp, g, still, zero, node, straight):
     if several:  # each norm's g by its own norm alone: weights come back as they are given
         (weighted,) = _pull(g, weights, [edge])
         if weighted is not None:
-            apart = xp.abs(weighted - weights * limit) > 64.0 * xp.finfo(g.dtype).eps * xp.max(
-                xp.abs(xp.where(xp.isfinite(limit), limit, 0.0))
-            )
+            own = xp.abs(xp.where(xp.isfinite(limit), limit, 0.0))
+            apart = xp.abs(weighted - weights * limit) > 64.0 * xp.finfo(g.dtype).eps * own
             if bool(xp.any(apart & zero)):
                 unknown = unknown | still
     if bool(xp.any(still & ~unknown)) and _depends_otherwise(xp, g, weights, node, straight):

@@ -21,14 +21,17 @@ def all_nan(ans):
 
 
 # How far values of a composition may be from SciPy's, relative to the largest: what another axis or another shape gives
-# is farther away, and what rounding does to differences of nearly equal numbers is not. The square of that is what
-# values may be apart in any case, as a skewness that is zero by symmetry is: of results below it only the shape is
-# compared.
+# is farther away, and what rounding does to differences of nearly equal numbers is not.
 _NEAR = {8: 1e-3, 4: 3e-2}
+# How far they may be apart in any case, relative to the largest argument: results that are zero but for rounding, as a
+# skewness is by symmetry. Arguments below one count as one.
+_ROUNDED = {8: 1e-13, 4: 2e-5}
 
 
-def agreed(name, out, ans, g):
+def agreed(name, out, ans, g, tensors):
     """The gradient of SciPy's result `ans` for the composition's `out`; nan where SciPy's is nan and ours is not.
+
+    `tensors` are the arguments that it is differentiated by.
 
     Raises
     ------
@@ -45,16 +48,24 @@ def agreed(name, out, ans, g):
     if ours.dtype.kind == "c" and theirs.dtype.kind != "c":
         ours = ours.real
     kinds = [a.dtype.itemsize // (2 if a.dtype.kind == "c" else 1) for a in (ours, theirs)]
-    near = _NEAR.get(min(kinds), 1e-3 if min(kinds) > 8 else 3e-2)
+    kind = 8 if min(kinds) >= 8 else 4
+    near = _NEAR[kind]
     away, size = numpy.abs(ours - theirs), numpy.abs(theirs)
-    if not away.max() <= near * (size.max() + near):  # nan and infinities too
+    if not away.max() <= near * size.max():  # nan and infinities too
         known = numpy.isfinite(away) & numpy.isfinite(size)
-        if numpy.any(away[known] > near * (numpy.max(size[known], initial=0.0) + near)):
+        most = near * numpy.max(size[known], initial=0.0) + _ROUNDED[kind] * _size(tensors)
+        if numpy.any(away[known] > most):
             raise _other_function(name, f"the formula gives {ours}, SciPy {theirs}")
         missing = numpy.isnan(theirs) & ~numpy.isnan(ours)
         if missing.any():
             return g + asarray(numpy.where(missing, numpy.nan, 0.0).astype(theirs.real.dtype))
     return g
+
+
+def _size(tensors):
+    """The largest size of finite elements, at least one."""
+    arrays = [numpy.abs(raw(t)) for t in tensors]
+    return max([1.0, *[float(numpy.max(a, where=numpy.isfinite(a), initial=0.0)) for a in arrays]])
 
 
 def _other_function(name, found):

@@ -551,6 +551,8 @@ class _Values(Function):
         needs = ctx.needs_input_grad[2:]
         if all(g is None for g in grads):
             return (None,) * (2 + n)
+        if all(g is None or 0 in g.shape for g in grads):  # formulas may look at elements
+            return (None, None, *[t * 0.0 if need else None for t, need in zip(tensors, needs, strict=True)])
         # All Tensors keep their place in the graph, for the gradients' own derivatives.
         bound = _with({key: _wide(value, key in rule.of) for key, value in constants.items()}, at, tensors)
         wanted = [place for place, need in zip(at, needs, strict=True) if need]
@@ -631,7 +633,7 @@ def gradients_of_composition(call, g, tensors, ans=None, name=None):
         outs, g = (outs, g) if several else ((outs,), (g,))
         results = [None] * len(outs) if ans is None else ans if several else (ans,)
         pairs = [
-            (out, gi if name is None or result is None else agreed(name, out, result, gi))
+            (out, gi if name is None or result is None else agreed(name, out, result, gi, tensors))
             for out, gi, result in zip(outs, g, results, strict=True)
             if gi is not None and isinstance(out, Tensor) and out.requires_grad
         ]

@@ -17,6 +17,7 @@ These formulas are for the shape parameters. In the end point a tail's derivativ
 every point: `with_density` takes it from there.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -64,14 +65,26 @@ class _FromItself(Function):
     @staticmethod
     def backward(ctx, g):
         y, *shapes = ctx.saved_tensors
-        still = np.asarray(np.asarray(raw(g)) == 0.0)  # what does not count stays out of it
         needs = ctx.needs_input_grad
         with np.errstate(all="ignore"):
-            found = [ag.where(still, 0.0, g * ctx.density(y, *shapes)) if needs[1] else None]
+            found = [_counted(g, ctx.density, y, *shapes) if needs[1] else None]
         for i, need in enumerate(needs[2:]):
-            one = _FromItself.apply(_slope_of(ctx.density, i), y, *shapes) if need else None
-            found.append(ag.where(still, 0.0, g * one) if need else None)
+            slope = _slope_of(ctx.density, i)
+            found.append(_counted(g, functools.partial(_FromItself.apply, slope), y, *shapes) if need else None)
         return (None, *found)
+
+
+def _counted(g, factor, y, *shapes):
+    """g * factor(y, *shapes), zero where g is. There the factor is only g's derivative: the largest number if infinite.
+
+    Elements of which nothing depends have zeros for g, and for its derivatives, whatever the factor's are.
+    """
+    with ag.zero_annihilates():
+        value = factor(y, *shapes)
+        lost = np.asarray((np.asarray(raw(g)) == 0.0) & ~np.isfinite(raw(value)))
+        if lost.any():
+            value = ag.where(lost, np.finfo(np.asarray(raw(value)).dtype).max, value)
+        return g * value
 
 
 def _slope_of(density, i):

@@ -1,16 +1,19 @@
 """Tails of a distribution as integrals of its density, differentiable in what the density is differentiable in.
 
-May import: arraygrad, autograd, scipy._declare, numpy.
+May import: arraygrad, autograd, core.tensor, scipy._declare, numpy.
 
 The smaller tail beyond y is integrated by double exponential rules (Takahasi and Mori 1974), towards a finite end by
 tanh-sinh nodes, which bear singularities at both ends, towards an infinite one by exp-sinh nodes, which bear tails as
 heavy as a power. The integral is compared with SciPy's own value: where the two differ, the derivatives are nan.
 """
 
+import itertools
+
 import numpy as np
 
 import arraygrad as ag
-from arraygrad.autograd import Function
+from arraygrad.autograd import Function, grad
+from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import raw
 
 __all__ = ["LOG_NEAR", "MEAN", "NEAR", "NEAR_WEIGHTS", "REST", "expectation", "tail_of_density"]
@@ -110,14 +113,16 @@ def tail_of_density(logpdf, y, shapes, cdf, sf, low, high, relative=RELATIVE):
 
 
 # How far an expectation may be from SciPy's value, relative to the integral of the absolute values; some of SciPy's
-# have few digits. How far the integral of the density may be from one: derivatives lose digits that the value has.
-MEAN, WHOLE = 1e-5, 1e-10
+# have few digits. How far the integral of the density may be from one: derivatives lose digits that the value has. How
+# far derivatives may be from those of a rule with half of the nodes, whose error is larger.
+MEAN, WHOLE, SLOPES = 1e-5, 1e-10, 1e-5
 
 
-def expectation(h, logpdf, shapes, middle, low, high):
+def expectation(h, logpdf, shapes, inside, low, high):
     """(integral of h(t, log-density) times the density over the support, that of its absolute values).
 
-    The first one is recorded in the shapes; the second one is zero where the integral of the density is not one.
+    The first one is recorded in the shapes; the second one is zero where the integral of the density is not one, or the
+    derivatives in the shapes have too few digits.
 
     Parameters
     ----------
@@ -126,43 +131,77 @@ def expectation(h, logpdf, shapes, middle, low, high):
     logpdf : callable
         logpdf(t, *shapes), elementwise.
     shapes : sequence of Tensor or array
-    middle : array
-        A point within the support, which has the shape of the shapes' broadcast: from there both sides are integrated.
+    inside : sequence of Tensor or array
+        Points within the support, in ascending order, at which it is divided: all those at which the density has a kink
+        or a jump, recorded where they depend on the shapes.
     low, high : Tensor or array
         Ends of the support; they may depend on the shapes.
     """
-    middle = np.asarray(middle, dtype=float)
-    rshapes = [np.asarray(raw(s), dtype=float) for s in shapes]
-    with np.errstate(all="ignore"):
-        density = np.exp(np.asarray(raw(logpdf(ag.asarray(middle), *[ag.asarray(s) for s in rshapes]))))
-    width = 0.5 / density
-    width = np.where(np.isfinite(width) & (width > 0), width, 1.0)[..., None]
+    given = shapes
+    size_of = np.broadcast_shapes(*[np.shape(raw(s)) for s in (*shapes, *inside)])
+    inside = [ag.broadcast_to(ag.asarray(point), size_of) for point in inside]
     shapes = [ag.asarray(s)[..., None] for s in shapes]
-    start = middle[..., None]
-    total = size = whole = 0.0
-    (far, far_logs), (near, rest, near_weights) = _FINE_FAR, _FINE_NEAR
-    for sign, end in ((-1.0, low), (1.0, high)):
-        end = ag.broadcast_to(ag.asarray(end), middle.shape)[..., None]
-        rend = np.asarray(raw(end), dtype=float)
-        finite = np.asarray(np.isfinite(rend))
-        end = ag.where(finite, end, start + sign)
-        within = ag.where(np.asarray(near < 0.5), start + (end - start) * near, end + (start - end) * rest)
-        t = ag.where(finite, within, start + sign * width * far)
-        length = ag.log(ag.abs(end - start))
-        weights = ag.where(finite, np.log(near_weights) + length, np.log(width) + far_logs)
-        rt = np.asarray(raw(t))
-        with np.errstate(all="ignore"), ag.no_grad():
-            logs = np.asarray(raw(logpdf(ag.asarray(rt), *shapes) + weights))
-        dead = (finite & ((rt == rend) | (rt == start))) | ~(logs > -700.0) | ~np.isfinite(rt)
-        harmless = np.where(finite, 0.5 * (np.asarray(raw(end)) + start), start + sign * width)
-        t = ag.where(dead, harmless, t)
-        logs = logpdf(t, *shapes)
+    total = half = size = whole = 0.0
+    pieces = [(-1.0, inside[0], low), *[(1.0, *pair) for pair in itertools.pairwise(inside)], (1.0, inside[-1], high)]
+    for sign, start, end in pieces:
+        t, weights, logs, dead = _piece(logpdf, shapes, sign, start, end)
         shares = ag.where(dead, 0.0, ag.exp(ag.where(dead, -1.0, logs + weights)))
         terms = ag.where(dead, 0.0, h(t, logs)) * shares
         total = total + ag.sum(terms, axis=-1)
+        half = half + 2.0 * ag.sum(terms[..., ::2], axis=-1)
         size = size + np.sum(np.abs(np.asarray(raw(terms))), axis=-1)
         whole = whole + np.sum(np.asarray(raw(shares)), axis=-1)
-    return total, np.where(np.abs(whole - 1.0) > WHOLE, 0.0, size)
+    known = (np.abs(whole - 1.0) <= WHOLE) & _slopes_are_near(total, half, given, size)
+    for _, start, end in pieces:  # without a length a piece has no points, and may have a derivative
+        known = known & np.asarray(raw(ag.asarray(start)) != raw(ag.asarray(end)))
+    return total, np.where(known, size, 0.0)
+
+
+def _piece(logpdf, shapes, sign, start, end):
+    """(points, logarithms of their weights, of the density, where both are nothing) between a point and another one.
+
+    `sign` says on which side of the start the other one is, if it is infinite.
+    """
+    (far, far_logs), (near, rest, near_weights) = _FINE_FAR, _FINE_NEAR
+    rstart = np.asarray(raw(start), dtype=float)
+    with np.errstate(all="ignore"):
+        density = np.exp(np.asarray(raw(logpdf(ag.asarray(rstart), *[ag.asarray(raw(s))[..., 0] for s in shapes]))))
+        width = 0.5 / density
+    width = np.where(np.isfinite(width) & (width > 0), width, 1.0)[..., None]
+    end = ag.broadcast_to(ag.asarray(end), rstart.shape)[..., None]
+    start, rstart = start[..., None], rstart[..., None]
+    rend = np.asarray(raw(end), dtype=float)
+    finite = np.asarray(np.isfinite(rend))
+    end = ag.where(finite, end, start + sign)
+    within = ag.where(np.asarray(near < 0.5), start + (end - start) * near, end + (start - end) * rest)
+    t = ag.where(finite, within, start + sign * width * far)
+    length = ag.log(ag.where(np.asarray(rend == rstart), 1.0, ag.abs(end - start)))
+    weights = ag.where(finite, np.log(near_weights) + length, np.log(width) + far_logs)
+    rt = np.asarray(raw(t))
+    with np.errstate(all="ignore"), ag.no_grad():
+        logs = np.asarray(raw(logpdf(ag.asarray(rt), *shapes) + weights))
+    dead = (finite & ((rt == rend) | (rt == rstart))) | ~(logs > -700.0) | ~np.isfinite(rt)
+    harmless = np.where(finite, 0.5 * (np.asarray(raw(end)) + rstart), rstart + sign * width)
+    t = ag.where(dead, harmless, t)
+    return t, weights, logpdf(t, *shapes), dead
+
+
+def _slopes_are_near(total, half, shapes, size):
+    """Where two values of an integral, recorded, have the same derivatives in the shapes."""
+    shapes = [s for s in shapes if isinstance(s, Tensor) and s.requires_grad]
+    if not shapes or not total.requires_grad:
+        return True
+    near = np.ones(total.shape, dtype=bool)
+    slopes = [
+        grad(ag.sum(value), shapes, retain_graph=True, allow_unused=True) for value in (total, total - half)
+    ]  # fmt: skip
+    for s, one, away in zip(shapes, *slopes, strict=True):
+        if one is None or away is None:
+            continue
+        scale = np.abs(np.asarray(raw(one))) + size / np.maximum(np.abs(np.asarray(raw(s))), 1.0)
+        with np.errstate(invalid="ignore"):
+            near &= ~(np.abs(np.asarray(raw(away))) > SLOPES * scale)
+    return near
 
 
 class _NoSlope(Function):

@@ -24,7 +24,7 @@ import types
 import numpy
 
 from arraygrad.autograd.python_numbers import short, source_of
-from arraygrad.core.decisions import set_selects
+from arraygrad.core.decisions import set_criteria
 from arraygrad.core.tensor import Tensor, edge_of
 from arraygrad.engine.engine import execute
 
@@ -32,6 +32,7 @@ __all__ = ["searches"]
 
 MANY = 10  # so many comparisons at least
 FEWEST = 6  # so many of them with a difference that is no rounding error
+KNOWN = 5  # so many of them with a derivative that is not zero
 FLOOR = 1e-11
 SHRUNK = 2.0**-7
 POWER = 0.28
@@ -60,20 +61,11 @@ def told(place):
 def _is_search(place, edges):
     if place.ignored or place.count < MANY:
         return False
-    pairs = [*place.first, *place.last]
-    try:
-        with numpy.errstate(all="ignore"):
-            differences = [_difference(pair) for pair in pairs]
-    except (TypeError, ValueError):
+    values = _differences([*place.first, *place.last])
+    if values is None:
         return False
-    if len({d.size for d in differences}) > 1 or not differences[0].size:
-        return False
-    values = numpy.array(differences)
-    with numpy.errstate(all="ignore"):
-        starts = numpy.max(numpy.abs(values[:3]), axis=0)
-        ends = numpy.median(numpy.abs(values[-3:]), axis=0) / starts
-    at = int(numpy.argmin(numpy.where(numpy.isfinite(ends), ends, numpy.inf)))  # the element that approaches most
-    start, sizes = starts[at], numpy.abs(values[:, at])
+    at, start, _ = _nearest(values)
+    sizes = numpy.abs(values[:, at])
     if not 0.0 < start < numpy.inf:
         return False
     used = numpy.flatnonzero(sizes > FLOOR * start)  # rounding decides below
@@ -82,16 +74,43 @@ def _is_search(place, edges):
     end = numpy.median(sizes[used[-3:]])
     if len(set(values[used[:-1], at] > 0.0)) == 1 or not end <= SHRUNK * start:  # the last one may end a loop
         return False
+    asked = [i for i in used if i in place.recorded]
     try:
-        steepness = numpy.array([_steepness(pairs[i], differences[i], at, edges) for i in used])
+        steepness = numpy.array([_steepness(place.recorded[i], values[i, at], at * place.stride, edges)
+                                 for i in asked])  # fmt: skip
     except Exception:  # the result may not depend on what has no derivative, or was overwritten since
         return False
     known = (steepness > 0.0) & numpy.isfinite(steepness)
-    if numpy.count_nonzero(known) < FEWEST:
+    if numpy.count_nonzero(known) < KNOWN:
         return False
-    x, y = numpy.log(sizes[used[known]]), numpy.log(steepness[known])
+    x, y = numpy.log(sizes[numpy.array(asked)[known]]), numpy.log(steepness[known])
     x -= numpy.mean(x)
     return -float(x @ y) >= POWER * float(x @ x)  # the power, by least squares
+
+
+def _differences(pairs):
+    """(pairs, elements): of the values of pairs. None where they are no numbers, or not always as many."""
+    try:
+        with numpy.errstate(all="ignore"):
+            found = [_difference(pair) for pair in pairs]
+    except (TypeError, ValueError):
+        return None
+    return numpy.array(found) if len({d.size for d in found}) == 1 and found[0].size else None
+
+
+def _nearest(values, last=3):
+    """(the element that approaches most, how far apart its sides were, how many times nearer the last ones are)."""
+    with numpy.errstate(all="ignore"):
+        starts = numpy.max(numpy.abs(values[:3]), axis=0)
+        ends = numpy.median(numpy.abs(values[-last:]), axis=0) / starts
+    at = int(numpy.argmin(numpy.where(numpy.isfinite(ends), ends, numpy.inf)))
+    return at, starts[at], ends[at]
+
+
+def approach(pairs):
+    """Whether the sides of the first pairs may approach each other in any element: half of them are nearer."""
+    values = _differences(pairs)
+    return values is not None and bool(_nearest(values, len(values))[2] <= 0.25)
 
 
 def _raw(x):
@@ -104,7 +123,7 @@ def _difference(pair):
 
 
 def _steepness(pair, d, at, edges):
-    """|dd/dx| / |d| of one element."""
+    """|dd/dx| / |d| of the element number `at`, whose difference is d."""
     squares = 0.0
     roots, seeds = [], []
     shape = numpy.broadcast_shapes(_raw(pair[0]).shape, _raw(pair[1]).shape)
@@ -120,7 +139,7 @@ def _steepness(pair, d, at, edges):
         if g is not None:
             squares += float(numpy.sum(numpy.abs(_raw(g)) ** 2))
     smallest = numpy.finfo(float).tiny
-    return float(numpy.sqrt(squares)) / max(abs(float(d[at])), smallest)
+    return float(numpy.sqrt(squares)) / max(abs(float(d)), smallest)
 
 
 def _summed(seed, shape):
@@ -176,4 +195,4 @@ def _moved(code, line):
     return tuple({n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)})
 
 
-set_selects(selects)
+set_criteria(selects, approach)

@@ -272,7 +272,8 @@ def _crystalball_tail(y, beta, m):
     return lower, where(lower, log(below), above)
 
 
-continuous("crystalball", "beta, m", crystalball_log_density, tail=_crystalball_tail, source="Skwarnicki (1986)")
+continuous("crystalball", "beta, m", crystalball_log_density, tail=_crystalball_tail,
+           kinks=lambda beta, m: [-beta], source="Skwarnicki (1986)")  # fmt: skip
 
 
 continuous("argus", "chi", argus_log_density, integrated=True, source="Albrecht (1990); DLMF 8.2")
@@ -375,7 +376,7 @@ def _trapezoid_sf(y, c, d):
     return _trapezoid_cdf(1.0 - y, 1.0 - d, 1.0 - c)
 
 
-continuous("trapezoid", "c, d", _trapezoid, cdf=_trapezoid_cdf, sf=_trapezoid_sf,
+continuous("trapezoid", "c, d", _trapezoid, kinks=lambda c, d: [c, d], cdf=_trapezoid_cdf, sf=_trapezoid_sf,
            logcdf=lambda y, c, d: log(_trapezoid_cdf(y, c, d)), logsf=lambda y, c, d: log(_trapezoid_sf(y, c, d)),
            source="JKB 26")  # fmt: skip
 continuous("wrapcauchy", "c",

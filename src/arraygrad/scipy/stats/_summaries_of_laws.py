@@ -25,15 +25,17 @@ Law = namedtuple("Law", "name dist keys average mean var entropy ends source ref
 _TERMS = 200_000  # of a sum
 
 
-def integrals(dist, logpdf, ends):
-    """`average` of a continuous distribution."""
+def integrals(dist, logpdf, ends, kinks=None):
+    """`average` of a continuous distribution; `kinks(*shapes)` are the points where its density has one."""
 
     def average(h, *shapes):
+        low, high = ends(*shapes)
+        if kinks is not None:
+            return expectation(h, logpdf, shapes, kinks(*shapes), low, high)
         rshapes = np.broadcast_arrays(*[np.asarray(raw(s), dtype=float) for s in shapes]) if shapes else []
         middle = np.asarray(dist.median(*rshapes), dtype=float)
         middle = np.where(np.isfinite(middle), middle, 0.5)
-        low, high = ends(*shapes)
-        return expectation(h, logpdf, shapes, middle, low, high)
+        return expectation(h, logpdf, shapes, [middle], low, high)
 
     return average
 
@@ -167,8 +169,8 @@ def add_summaries(methods, law, discrete=False):
             wrong = number & ~(np.abs(np.asarray(raw(value)) - known) <= MEAN * size)
         if np.any(wrong):
             raise NotDifferentiable(
-                f"arraygrad.scipy.stats.{law.name}.{method}: the integral by which it is differentiated has too few "
-                f"digits: it is {np.asarray(raw(value))[wrong].ravel()[0]:.9g} where SciPy's value is "
+                f"arraygrad.scipy.stats.{law.name}.{method}: the integral by which it is differentiated, or its "
+                f"derivative, has too few digits: it is {np.asarray(raw(value))[wrong].ravel()[0]:.9g}, SciPy's value "
                 f"{np.broadcast_to(known, np.shape(wrong))[wrong].ravel()[0]:.9g}. Compose it: integrate.quad of the "
                 "function times pdf"
             )

@@ -183,7 +183,7 @@ def _number(value):
 
 def continuous(
     name, shapes, logpdf, *, source, powers=None, tail=None, integrated=False, ends=None, refuse=None, mean=None,
-    var=None, entropy=None, **direct,
+    var=None, entropy=None, kinks=None, **direct,
 ):  # fmt: skip
     """Declare a continuous distribution; one that stands already is declared anew, with more methods.
 
@@ -207,6 +207,8 @@ def continuous(
         Why a shape parameter has no derivative.
     mean, var, entropy : callable, optional
         Of the standard form: mean(*shapes). Without a formula they are integrals of the density, if `ends` are known.
+    kinks : callable, optional
+        kinks(*shapes): the points, in ascending order, at which the density is not smooth; for these integrals.
     **direct
         cdf, sf, logcdf, logsf in place of `tail`. Not needed without shape parameters, where the density says all.
     """
@@ -243,7 +245,7 @@ def continuous(
     fixed = type(dist)._get_support is stats.rv_continuous._get_support
     if ends is None and fixed:
         ends = lambda *shapes: (dist.a, dist.b)
-    average = integrals(dist, logpdf, ends) if ends is not None else None
+    average = integrals(dist, logpdf, ends, kinks) if ends is not None else None
     support = (lambda *shapes: (dist.a, dist.b)) if fixed else ends
     add_summaries(methods, Law(name, dist, keys, average, mean, var, entropy, support, source, refuse))
     OBJECTS[name], FAMILIES[name] = Distribution(name, methods, "continuous"), family
