@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+import arraygrad as ag
 from arraygrad.core.convert import set_conversion_notice
 from arraygrad.tools import command_line as cli
 from arraygrad.tools.check import examine
@@ -137,6 +138,10 @@ class Tripled(ag.autograd.Function):
 
 def by_wrong_rules(x):
     return np.sum(softplus(Tripled.apply(x) / 2) if hasattr(x, "detach") else np.logaddexp(0.0, x))
+
+def exact(x):
+    from decimal import Decimal
+    return x * float(Decimal(x[0])) # line 130
 """
 
 
@@ -188,13 +193,13 @@ def test_right_gradient(check):
 
 
 def test_call_that_is_not_supported_has_its_line(check):
-    (problem,) = check("unsupported", X).problems
+    (problem,) = check("unsupported", X, adopt=False).problems
     assert "recording stops at a call that is not supported at\nusers_model.py:18: return np.asarray(x)" in problem
     assert "numpy.asarray of a tensor" in problem
 
 
 def test_gradient_lost_in_a_conversion_has_its_line(check):
-    wrong, lost = check("lost", X).problems
+    wrong, lost = check("lost", X, adopt=False).problems
     assert wrong.startswith("the gradient is wrong: x[")
     assert lost.startswith("float() makes a Python number of a value, which transforms such as grad refuse")
     assert "users_model.py:25: s = float(" in lost
@@ -240,12 +245,36 @@ def test_a_wrong_gradient_names_the_rules_of_the_users_own(check):
     )
 
 
-def test_a_function_can_be_checked_as_it_is_adopted(check, command):
-    assert "grad(f, adopt=True) keeps it; check it so with --adopt" in check("lost", X).problems[1]
-    report = check("lost", X, adopt=True)
-    assert (report.problems, report.notes) == ([], [])
-    code, out, _ = command("lost", "--shapes", "3", "--adopt")
-    assert (code, "3 of 3 derivatives agree" in out) == (0, True)
+WAY_OUT = "grad(f, adopt=True) keeps it; check it so with --adopt"
+
+
+def test_a_function_is_checked_as_it_is_adopted(check, command):
+    for options in ({}, {"adopt": True}):
+        report = check("lost", X, **options)
+        assert (report.problems, report.notes) == ([], [])
+    for option in ([], ["--adopt"]):
+        code, out, _ = command("lost", "--shapes", "3", *option)
+        assert (code, "3 of 3 derivatives agree" in out) == (0, True)
+
+
+def test_a_function_can_be_checked_without_adoption(check, command):
+    assert WAY_OUT in check("lost", X, adopt=False).problems[1]
+    code, out, _ = command("lost", "--shapes", "3", "--no-adopt")
+    assert (code, WAY_OUT in out) == (1, True)
+
+
+def test_check_follows_set_adoption(check, command):
+    with ag.set_adoption(False):
+        assert WAY_OUT in check("lost", X).problems[1]
+        assert check("lost", X, adopt=True).problems == []
+        assert command("lost", "--shapes", "3")[0] == 1
+        assert command("lost", "--shapes", "3", "--adopt")[0] == 0
+
+
+def test_a_call_that_adoption_refuses_has_its_line_and_no_advice_to_adopt(check):
+    (problem,) = check("exact", X).problems
+    assert "recording stops at a call that is not supported at\nusers_model.py:130: return x * float(Dec" in problem
+    assert WAY_OUT not in problem
 
 
 def test_conversion_that_loses_nothing_is_a_note(check, capsys):
@@ -257,7 +286,7 @@ def test_conversion_that_loses_nothing_is_a_note(check, capsys):
 
 
 def test_result_without_graph(check):
-    problems = check("no_graph", X).problems
+    problems = check("no_graph", X, adopt=False).problems
     assert any("the result has no graph" in problem for problem in problems)
     assert any("float() makes a Python number" in problem for problem in problems)
 
@@ -374,7 +403,7 @@ class Model:
     ids=["object", "method", "partial", "decorated"],
 )
 def test_lines_of_whatever_can_be_called(function):
-    (problem,) = examine(function, (X,)).problems
+    (problem,) = examine(function, (X,), adopt=False).problems
     assert "return np.asarray(x)  # mark" in problem
 
 
@@ -403,7 +432,7 @@ def test_command_without_shapes_takes_scalars(command):
 
 
 def test_command_fails_with_1(command):
-    code, out, err = command("lost", "--shapes", "3")
+    code, out, err = command("lost", "--shapes", "3", "--no-adopt")
     assert code == 1
     assert "PROBLEM" in out
     assert (err, out.splitlines()[-1]) == ("", "FAILED: 2 problems")

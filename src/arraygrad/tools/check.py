@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from arraygrad.adoption.setting import adopted
+from arraygrad.adoption.setting import adopted, adoption_mode
 from arraygrad.autograd import grad_mode
 from arraygrad.autograd.custom_rules import told_rules
 from arraygrad.autograd.python_numbers import number_policy
@@ -88,7 +88,7 @@ def run(options):
     return 0
 
 
-def examine(function, args, kwargs=None, *, argnums=None, seed=0, package="", adopt=False):
+def examine(function, args, kwargs=None, *, argnums=None, seed=0, package="", adopt=None):
     """Compare the gradient of `function(*args, **kwargs)` with finite differences, and look for what is lost.
 
     Parameters
@@ -103,8 +103,8 @@ def examine(function, args, kwargs=None, *, argnums=None, seed=0, package="", ad
         Of the weights of several results, and of the directions.
     package : str
         Dotted name of the function's module: its files count as the user's own code.
-    adopt : bool
-        Record the function as `arraygrad.grad(function, adopt=True)` does.
+    adopt : bool, str, tuple of str, optional
+        Whether the function is adopted, as for `arraygrad.grad`: by default as `set_adoption` says.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def examine(function, args, kwargs=None, *, argnums=None, seed=0, package="", ad
 class _Examination:
     def __init__(self, function, args, kwargs, argnums, seed, package, adopt):
         self.function = function
-        self.adopt = adopt
+        self.adopts = (adoption_mode() if adopt is None else adopt) is True
         self.recorded = adopted(function, adopt)
         self.args = args
         self.kwargs = kwargs
@@ -398,7 +398,7 @@ class _Examination:
             if how in ("float", "complex"):
                 tell = self._problem
                 what = "makes a Python number of a value, which transforms such as grad refuse: its gradient is lost"
-                if not self.adopt:
+                if not self.adopts:
                     what += " (grad(f, adopt=True) keeps it; check it so with --adopt)"
             else:
                 tell = self._note if right else self._problem

@@ -91,7 +91,11 @@ def parser() -> argparse.ArgumentParser:
     )
     check_parser.add_argument("--argnums", nargs="+", type=int, metavar="N", help="arguments to differentiate, from 0")
     check_parser.add_argument("--seed", type=int, default=0, help="of random numbers (default: 0)")
-    check_parser.add_argument("--adopt", action="store_true", help="record it as grad(f, adopt=True) does")
+    check_parser.add_argument(
+        "--adopt",
+        action=argparse.BooleanOptionalAction,
+        help="record it as grad(f, adopt=True) or grad(f, adopt=False) does (default: as arraygrad.set_adoption says)",
+    )
     return top
 
 
