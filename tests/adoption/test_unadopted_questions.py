@@ -25,6 +25,12 @@ KINDS = {"classes": [float, np.floating]}
 isa = isinstance
 
 
+@pytest.fixture(autouse=True)
+def _without_adoption():
+    with ag.set_adoption(False):
+        yield
+
+
 class Settings:
     real = (float, np.floating)
 

@@ -20,6 +20,12 @@ SOLVERS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA", "OdeSolver")
 SOLVE_IVP = r"arraygrad\.scipy\.integrate\.solve_ivp\(fun, \(t0, t_bound\), y0, args=\.\.\.\) has one\. Take that"
 
 
+@pytest.fixture(autouse=True)
+def _without_adoption():
+    with ag.set_adoption(False):
+        yield
+
+
 def steps(solver, more=()):
     return lambda x: solver(lambda t, y: -y, 0.0, x, 1.0, *more).y.sum()
 

@@ -54,7 +54,7 @@ cdef frozenset own_types = frozenset(Tensor.__mro__)
 # runs code: finalizers, and what they adopt. Most calls need no search and exchange names of modules alone, and run no
 # code between their comparisons and the end of the exchange. The GIL guards them as well as the lock does, provided
 # that no other thread is in the middle of something, which `_inside` says (`short_way`). Without a GIL all calls lock.
-# Guarded by tests/adoption/test_adoption_threads.py.
+# Guarded by tests/adoption/test_setting.py.
 _lock = threading.RLock()
 cdef int _inside = 0                            # how often the lock is held
 cdef Py_ssize_t _searches_from = 0              # what was found before forget() was called so often is found anew

@@ -139,6 +139,8 @@ def adopts_by_default(function):
 
 def _clear():
     """Forget which modules adoption reached, and take the names of builtins out of them again."""
+    global _modules
+    _modules = 0
     forgetting(forget)
 
 

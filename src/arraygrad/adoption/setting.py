@@ -5,6 +5,7 @@ the name. The rest of the room takes its time to import, and a process that turn
 """
 
 import contextvars
+import importlib
 
 from arraygrad.autograd.grad_mode import DecoratingMode
 
@@ -147,6 +148,5 @@ _adopts = _by_default = None  # of adoption.calls
 
 def _import():
     global _adopts, _by_default
-    from arraygrad.adoption import calls
-
+    calls = importlib.import_module("arraygrad.adoption.calls")
     _adopts, _by_default = calls.adopt, calls.adopts_by_default

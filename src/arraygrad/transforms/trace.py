@@ -159,22 +159,22 @@ class Trace(Traced):
         return result
 
     def check_result(self):
-        """Look at a result that is no single Tensor: one without any Tensor has no gradient.
+        """Look at a result that is no single recorded Tensor: one without any has no gradient.
 
         Raises
         ------
         TypeError
             If it is so because a value left the graph: Note [Numbers that leave], 5.
         """
-        tensors = [leaf for leaf in self.outputs if isinstance(leaf, Tensor)]
+        is_recorded = any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in self.outputs)
         if self.refused is not None:
-            self.tell_refusal(any(leaf.requires_grad for leaf in tensors))
-        if tensors or not self.edges:
+            self.tell_refusal(is_recorded)
+        if is_recorded or not self.edges:
             return
         name = function_name(self.function)
         if self.left is not None:
             raise TypeError(
-                f"{self.name}: '{name}' returned no Tensor, and its gradient would be zero, because a value left the "
+                f"{self.name}: '{name}' returned no recorded Tensor, and its gradient would be zero, because a value left the "
                 f"graph: {self.left}. Compute the result from the Tensor, or leave that argument out of argnums"
             )
         if len(self.outputs) == 1 and self.outputs[0] is None and self.any_value() is None:
@@ -183,7 +183,7 @@ class Trace(Traced):
                 "does it lack a return statement?"
             )
         numbers = [leaf for leaf in self.outputs if not isinstance(leaf, (bool, numpy.bool_))]
-        if any(isinstance(leaf, (int, float, complex, numpy.generic, numpy.ndarray)) for leaf in numbers):
+        if any(isinstance(leaf, (int, float, complex, numpy.generic, numpy.ndarray, Tensor)) for leaf in numbers):
             self.warn_of_a_constant()
 
     def tell_refusal(self, recorded):
@@ -242,8 +242,9 @@ class Trace(Traced):
 
     def warn_of_a_constant(self):
         """Say that the result does not depend on the arguments; of a derivative that is no surprise."""
-        if hasattr(self.function, "differentiates"):
+        if hasattr(self.function, "differentiates") or self.is_told:
             return
+        self.is_told = True
         warn_at(
             Place(sys._getframe(1)),
             f"{self.name}: the result of '{function_name(self.function)}' does not depend on the arguments: its "

@@ -17,6 +17,7 @@ cdef class Traced:
     cdef public dict decisions              # places where recorded values were compared: core/decisions.pyx
     cdef public object aux, left, refused, outputs, out_structure
     cdef public bint record
+    cdef public bint is_told                # it was warned that the result is a constant
 
     cdef int begin(self, object name, object function, tuple args, object argnums) except -1
     cdef int make(self, dict kwargs, bint has_aux, bint check) except -1

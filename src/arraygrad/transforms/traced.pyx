@@ -308,7 +308,9 @@ cdef class Traced:
         if type(result) is Tensor:
             self.outputs = [result]
             self.out_structure = leaf_structure
-            if self.refused is not None:
+            if check and not (<TensorBase>result).tracked:
+                self.check_result()
+            elif self.refused is not None:
                 self.tell_refusal(result.requires_grad)
         else:
             leaves = []
