@@ -16,6 +16,7 @@ import numpy as _numpy
 
 from arraygrad import autograd
 from arraygrad._first_use import first_use as _first_use
+from arraygrad.adoption.setting import set_room as _set_room
 from arraygrad.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -48,6 +49,7 @@ _set_protocol_handlers(Tensor, _handlers.handlers, _numpy.ndarray, _numpy.generi
 _set_autograd(autograd)
 _set_number_guard("arraygrad.autograd.python_numbers")
 _set_teller("arraygrad.adoption.unadopted")
+_set_room("arraygrad.adoption.calls")
 _set_handles(_saved_handles)
 _keep_for_ever(__name__)
 

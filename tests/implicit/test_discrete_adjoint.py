@@ -160,8 +160,11 @@ def test_an_end_that_an_event_makes():
 
 
 def test_a_right_side_that_makes_numbers_of_the_state_is_refused():
+    def f(k):
+        return integrate.solve_ivp(lambda t, y: [float(y[0]) * k], (0.0, 1.0), [1.0]).y[0, -1]
+
     with pytest.raises(TypeError, match="becomes a Python number"):
-        ag.grad(lambda k: integrate.solve_ivp(lambda t, y: [float(y[0]) * k], (0.0, 1.0), [1.0]).y[0, -1], adopt=False)(1.0)
+        ag.grad(f, adopt=False)(1.0)
 
 
 def test_an_initial_value_alone_and_a_solution_that_depends_on_nothing():

@@ -1,5 +1,6 @@
 """Mistakes of people who come from PyTorch, HIPS autograd, JAX or NumPy: the error of each names the way out."""
 
+import functools
 import importlib.util
 import io
 import re
@@ -61,9 +62,13 @@ def into_an_array(t):
     out += t
 
 
+unadopted = functools.partial(ag.grad, adopt=False)
+unadopted_check = functools.partial(ag.gradcheck, adopt=False)
+
+
 def by_name(out):
     """Writes into an array that was made outside, by a ufunc."""
-    return ag.grad(lambda x: np.sum(np.add(x, 1.0, out=out)))(np.ones(3))
+    return ag.grad(lambda x: np.sum(np.add(x, 1.0, out=out)), adopt=False)(np.ones(3))
 
 
 class Parameters:
@@ -192,8 +197,18 @@ MISTAKES = [
     ("array += t", lambda: into_an_array(leaf()), TypeError, "x = x + t"),
     ("array += t, its line", lambda: into_an_array(leaf()), TypeError, "in into_an_array: out += t"),
     ("np.add(t, t, out=array)", lambda: by_name(np.zeros(3)), TypeError, "in by_name.<locals>.<lambda>: np.add("),
-    ("np.array([t])", lambda: ag.grad(lambda x: np.array([x, 1.0]).sum())(1.0), TypeError, "arraygrad.asarray([...])"),
-    ("np.array([t]), its name", lambda: ag.grad(lambda x: np.array([x]).sum())(1.0), TypeError, ": numpy.array of a"),
+    (
+        "np.array([t])",
+        lambda: unadopted(lambda x: np.array([x, 1.0]).sum())(1.0),
+        TypeError,
+        "arraygrad.asarray([...])",
+    ),
+    (
+        "np.array([t]), its name",
+        lambda: unadopted(lambda x: np.array([x]).sum())(1.0),
+        TypeError,
+        ": numpy.array of a",
+    ),
     # arguments of transforms
     ("ag.hvp(f)(x)", lambda: ag.hvp(np.sum)(np.ones(3)), TypeError, "the vector, the last argument, is missing"),
     ("ag.hvp(f)(x, y)", lambda: ag.hvp(squares)(np.ones(3), 2.0), TypeError, "the last argument, is missing"),
@@ -208,11 +223,21 @@ MISTAKES = [
     ),
     ("elementwise_grad of a sum", lambda: ag.elementwise_grad(np.sum)(np.ones(3)), ValueError, "not elementwise"),
     ("ag.gradcheck(f, [dict])", lambda: ag.gradcheck(lambda p: p["a"], [{"a": 1.0}]), TypeError, "ravel_tree"),
-    ("ag.gradcheck of a filled array", lambda: ag.gradcheck(filled, [np.ones(3)]), TypeError, "arraygrad.adopt(f)"),
+    (
+        "ag.gradcheck of a filled array",
+        lambda: unadopted_check(filled, [np.ones(3)]),
+        TypeError,
+        "arraygrad.adopt(f)",
+    ),
     # pandas and SciPy
     ("t * series", lambda: of_pandas(lambda series, x: x * series), TypeError, "series.to_numpy()"),
     ("series * t, its line", lambda: of_pandas(lambda series, x: series * x), TypeError, "<lambda>: series * x"),
-    ("scipy.stats.t.logpdf(x, 3, t)", lambda: ag.grad(density)(0.5), TypeError, "arraygrad.scipy.stats.t.logpdf"),
+    (
+        "scipy.stats.t.logpdf(x, 3, t)",
+        lambda: unadopted(density)(0.5),
+        TypeError,
+        "arraygrad.scipy.stats.t.logpdf",
+    ),
     ("SciPy's solver as an argument", lambda: by_scipy(solved), TypeError, "Take arraygrad.scipy.integrate.solve_ivp"),
     # NumPy's arrays that hold no numbers, attributes that are assigned, memory that is read anew
     ("a structured array", lambda: ag.tensor(np.zeros(2, [("a", float)])), TypeError, "one field of it, raw['a']"),

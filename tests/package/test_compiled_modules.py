@@ -146,7 +146,7 @@ def test_threads_that_import_a_module_at_once_get_one():
         assert x.grad.tolist() == [2.0, 4.0]
         """,
         "arraygrad", "arraygrad.transforms.traced", "arraygrad.core.containers", "arraygrad.adoption.bindings",
-        "arraygrad.adoption.answers",
+        "arraygrad.adoption.answers", "arraygrad.adoption.exchange",
     )  # fmt: skip
 
 

@@ -277,7 +277,10 @@ def test_unknown_policy_is_refused(set_policy):
     ids=["float", "in the middle", "numpy"],
 )
 def test_result_that_is_no_tensor_because_values_left_is_refused_under_every_policy(f):
-    with ag.number_policy("off"), pytest.raises(TypeError, match="returned no recorded Tensor, and its gradient would be zero"):
+    with (
+        ag.number_policy("off"),
+        pytest.raises(TypeError, match="returned no recorded Tensor, and its gradient would"),
+    ):
         ag.grad(f)(X)
 
 

@@ -1,6 +1,6 @@
 """What a Tensor answers in adopted calls where no name could hold a stand-in: see Note [Questions of the program].
 
-May import: adoption.answers, adoption.reach, the standard library, numpy.
+May import: adoption.answers, adoption.exchange, adoption.reach, the standard library, numpy.
 
 The instruction that asks says whether the program asks: `x.__class__`, `case float():` and `x.shape` of code that
 adoption may reach, and a `functools.singledispatch`, get the answer of the plain value. What is asked by libraries, and
@@ -17,7 +17,6 @@ import numpy
 
 from arraygrad.adoption.answers import (
     TEXTS,
-    is_on,
     is_python_number,
     made_float,
     no_attribute,
@@ -28,6 +27,7 @@ from arraygrad.adoption.answers import (
     twin_type,
     type_of,
 )
+from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.reach import adoptable
 from arraygrad.core.tensor import Tensor
 

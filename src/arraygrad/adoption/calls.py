@@ -1,8 +1,9 @@
 """`adopt`: a function whose program makes recordable arrays and keeps its numbers recorded while it runs.
 
-May import: adoption.answers, adoption.bindings, adoption.cupy_names, adoption.kept, adoption.lent, adoption.names,
-adoption.pairs, adoption.pickled, adoption.reach, adoption.numba_names, adoption.numpy_names, adoption.number_names,
-adoption.scipy_names, adoption.setting, autograd.python_numbers, core.adopted, adoption.asked, engine.later.
+May import: adoption.answers, adoption.exchange, adoption.bindings, adoption.cupy_names, adoption.kept, adoption.lent,
+adoption.names, adoption.pairs, adoption.pickled, adoption.reach, adoption.numba_names, adoption.numpy_names,
+adoption.number_names, adoption.scipy_names, adoption.setting, autograd.python_numbers, core.adopted, adoption.asked,
+engine.later.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
 Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`
@@ -41,8 +42,9 @@ from arraygrad.adoption import (
     scalar_names,
     scipy_names,
 )
-from arraygrad.adoption.answers import Adopted, forgetting, given_as_float, is_on, later, without
+from arraygrad.adoption.answers import given_as_float
 from arraygrad.adoption.bindings import real_of
+from arraygrad.adoption.exchange import Adopted, forgetting, is_on, later, without
 from arraygrad.adoption.kept import why_numpy_is_kept, why_real
 from arraygrad.adoption.lent import why_not_lent
 from arraygrad.adoption.names import forget

@@ -1,7 +1,7 @@
 """What stands in for CuPy in adopted calls: its functions on Tensors are their NumPy kin, what it makes are Tensors.
 
-May import: adoption.answers, adoption.table, adoption.numpy_names, core.tensor, ops, numpy, the standard library. CuPy
-is never imported: its modules are there once the program has imported them.
+May import: adoption.answers, adoption.exchange, adoption.table, adoption.numpy_names, core.tensor, ops, numpy, the
+standard library. CuPy is never imported: its modules are there once the program has imported them.
 
 CuPy has a protocol for ufuncs and for nothing else: `cupy.sum(t)`, `cupy.matmul(t, t)` and `cupy.linalg.solve(t, b)`
 know its own arrays. NumPy's functions of the same names ask a Tensor, which computes by CuPy and records. So in an
@@ -14,7 +14,8 @@ import types
 
 import numpy
 
-from arraygrad.adoption.answers import gathered, has_tensor, is_on, makes_tensors
+from arraygrad.adoption.answers import gathered, has_tensor
+from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.numpy_names import CREATION, module_of
 from arraygrad.adoption.table import stand_in, stand_in_for
 from arraygrad.core.tensor import Tensor, apply_op, wrap_raw

@@ -1,6 +1,6 @@
 """Why a name is the real thing in an adopted call, for the refusal of a gradient that its stand-in would have kept.
 
-May import: adoption.answers, adoption.code, adoption.compared, adoption.table, autograd.python_numbers, the
+May import: adoption.exchange, adoption.code, adoption.compared, adoption.table, autograd.python_numbers, the
 standard library, numpy.
 
 A comparison by `is` needs the real thing (Note [What adoption reaches], 5), and nobody sees it from the line that is
@@ -14,9 +14,9 @@ import types
 
 import numpy
 
-from arraygrad.adoption.answers import running
 from arraygrad.adoption.code import unknown_comparison
 from arraygrad.adoption.compared import codes_of, compared_at, keys_in
+from arraygrad.adoption.exchange import running
 from arraygrad.adoption.table import SCALAR_TYPES, STAND_INS
 from arraygrad.autograd.python_numbers import short, source_of
 

@@ -1,6 +1,6 @@
 """Arrays that were made before an adopted call, which its code writes into: recordable while the call runs.
 
-May import: adoption.answers, adoption.bindings, adoption.compared, adoption.reach, adoption.written,
+May import: adoption.answers, adoption.exchange, adoption.bindings, adoption.compared, adoption.reach, adoption.written,
 core.convert, core.overwriting, core.tensor, the standard library, numpy.
 
 Note [Lent arrays]
@@ -33,9 +33,10 @@ import weakref
 
 import numpy
 
-from arraygrad.adoption.answers import LOANS, Adopted, raw_of, running, set_lending
+from arraygrad.adoption.answers import raw_of
 from arraygrad.adoption.bindings import attributes_of, is_plain, references
 from arraygrad.adoption.compared import attribute
+from arraygrad.adoption.exchange import LOANS, Adopted, running, set_lending
 from arraygrad.adoption.reach import adoptable, is_library, slots_of
 from arraygrad.adoption.written import parameter
 from arraygrad.core.convert import RUNNING, running_here
@@ -63,7 +64,8 @@ _SNAPSHOTS = sys.version_info < (3, 13)  # f_locals of a function holds what the
 _CONTAINERS = frozenset((dict, list, tuple, set, frozenset))
 # What is looked into by its kind, or not at all.
 _NO_OBJECTS = (
-    types.FunctionType, types.MethodType, types.ModuleType, functools.partial, type, staticmethod, classmethod, property,
+    types.FunctionType, types.MethodType, types.ModuleType, functools.partial, type, staticmethod, classmethod,
+    property,
 )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Namespaces that an adopted call reaches, and the places in them.
 
-May import: adoption.answers, adoption.bindings, adoption.code, adoption.compared, adoption.pairs, adoption.table, the
+May import: adoption.exchange, adoption.bindings, adoption.code, adoption.compared, adoption.pairs, adoption.table, the
 standard library, numpy. Begin with Note [What adoption reaches] in reach.py, whose numbers stand here.
 """
 
@@ -8,10 +8,10 @@ import builtins
 
 import numpy
 
-from arraygrad.adoption.answers import Namespace, forgotten
 from arraygrad.adoption.bindings import Place, watch
 from arraygrad.adoption.code import names_in, uses_array_type
 from arraygrad.adoption.compared import ITEMS, codes_of, compared_in, items_compared_in, keys_in
+from arraygrad.adoption.exchange import Namespace, forgotten
 from arraygrad.adoption.pairs import pair_of
 from arraygrad.adoption.table import CALLED, SCALAR_TYPES, STAND_INS, WITHOUT_SCALAR_TYPES
 

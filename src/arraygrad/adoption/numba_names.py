@@ -1,6 +1,6 @@
 """What stands in for functions that Numba compiles in adopted calls.
 
-May import: adoption.answers, adoption.code, adoption.table, autograd.closed_functions, autograd.python_numbers,
+May import: adoption.exchange, adoption.code, adoption.table, autograd.closed_functions, autograd.python_numbers,
 core.containers, core.tensor, the standard library, numpy; Numba inside functions, where the program has loaded it.
 
 Note [Compiled functions]
@@ -23,8 +23,8 @@ import types
 
 import numpy
 
-from arraygrad.adoption.answers import is_on
 from arraygrad.adoption.code import names_in
+from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.table import MAKERS, REALS, STAND_INS, stand_in
 from arraygrad.autograd.closed_functions import contents_of
 from arraygrad.autograd.python_numbers import Place, warn_at

@@ -1,7 +1,7 @@
 """What stands in for math, cmath and a few builtins in adopted calls: numbers of recorded Tensors stay recorded.
 
-May import: adoption.answers, adoption.table, autograd.python_numbers, core.tensor, ops, special, the standard library,
-numpy.
+May import: adoption.answers, adoption.exchange, adoption.table, autograd.python_numbers, core.tensor, ops, special, the
+standard library, numpy.
 
 Note [Numbers that stay]
 ~~~~~~~~~~~~~~~~~~~~~~~~
@@ -36,7 +36,6 @@ from arraygrad.adoption.answers import (
     getattr_,
     given_as_float,
     hasattr_,
-    is_on,
     isinstance_,
     made_float,
     number_of,
@@ -44,6 +43,7 @@ from arraygrad.adoption.answers import (
     recording_first,
     stays,
 )
+from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.table import stand_in, stand_in_for, stand_ins_of
 from arraygrad.autograd.python_numbers import one_element as element
 from arraygrad.core.tensor import Tensor

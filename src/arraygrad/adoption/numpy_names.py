@@ -1,7 +1,7 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
-May import: adoption.answers, adoption.scalar_names, adoption.table, core.inplace, core.number_lists, core.tensor,
-numpy_api.arrays, numpy_api.rearranging, numpy.
+May import: adoption.answers, adoption.exchange, adoption.scalar_names, adoption.table, core.inplace, core.number_lists,
+core.tensor, numpy_api.arrays, numpy_api.rearranging, numpy.
 """
 
 import collections
@@ -12,16 +12,8 @@ import typing
 
 import numpy
 
-from arraygrad.adoption.answers import (
-    gathered,
-    gathering,
-    has_tensor,
-    is_floating,
-    is_on,
-    isinstance_,
-    makes_tensors,
-    plain_type,
-)
+from arraygrad.adoption.answers import gathered, gathering, has_tensor, is_floating, isinstance_, plain_type
+from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.scalar_names import leave_out
 from arraygrad.adoption.table import (
     CALLED,

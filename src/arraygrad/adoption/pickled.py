@@ -1,6 +1,6 @@
 """What stands in for pickle in adopted calls: `pickle.dumps(self)` names the real functions where stand-ins are held.
 
-May import: adoption.answers, adoption.bindings, adoption.numpy_names, adoption.table, the standard library.
+May import: adoption.exchange, adoption.bindings, adoption.numpy_names, adoption.table, the standard library.
 
 pickle writes the name of a function, and raises where that name gives another object: so it is with a stand-in, whose
 name is that of the real function. The copy that is read then holds the real one, in a process without arraygrad too.
@@ -11,8 +11,8 @@ import functools
 import io
 import pickle
 
-from arraygrad.adoption.answers import is_on
 from arraygrad.adoption.bindings import real_of
+from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.numpy_names import module_of
 from arraygrad.adoption.table import stand_in
 

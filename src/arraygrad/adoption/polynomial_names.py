@@ -1,13 +1,13 @@
 """What stands in for functions of numpy.polynomial in adopted calls; the rest of it is plain code, recorded as it runs.
 
-May import: adoption.answers, adoption.table, autograd.python_numbers, core.tensor, numpy_api.functions, the
+May import: adoption.exchange, adoption.table, autograd.python_numbers, core.tensor, numpy_api.functions, the
 standard library.
 """
 
 import functools
 import importlib
 
-from arraygrad.adoption.answers import is_on
+from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.table import stand_in
 from arraygrad.autograd.python_numbers import refusal
 from arraygrad.core.tensor import Tensor

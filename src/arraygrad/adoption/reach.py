@@ -1,6 +1,6 @@
 """Which namespaces a function reaches, and the places in them that hold NumPy, math and their functions.
 
-May import: adoption.answers, adoption.bindings, adoption.code, adoption.compared, adoption.names, adoption.pairs,
+May import: adoption.exchange, adoption.bindings, adoption.code, adoption.compared, adoption.names, adoption.pairs,
 adoption.polynomial_names, adoption.scipy_names, adoption.written, the standard library, numpy.
 
 Note [What adoption reaches]
@@ -44,10 +44,10 @@ import types
 
 import numpy
 
-from arraygrad.adoption.answers import Route, set_renewal
 from arraygrad.adoption.bindings import Likeness, Place, attributes_of, fit, held_items, is_plain, watch
 from arraygrad.adoption.code import imported, importing_stand_ins, names_in
 from arraygrad.adoption.compared import ITEMS, attribute, held, parts
+from arraygrad.adoption.exchange import Route, set_renewal
 from arraygrad.adoption.names import CACHES, NOTHING, Names, forget, renewed, wanted
 from arraygrad.adoption.pairs import pair_of
 from arraygrad.adoption.polynomial_names import polynomial
@@ -113,7 +113,7 @@ _COMPILED = frozenset(
         types.MethodWrapperType,
         numpy.ufunc,
         type(numpy.sum),
-    )  # fmt: skip
+    )
 )
 
 

@@ -1,7 +1,7 @@
 """What stands in for SciPy in adopted calls: the functions of arraygrad.scipy, chapter by chapter as they are loaded.
 
-May import: adoption.answers, adoption.code, adoption.table, adoption.numpy_names, the standard library;
-arraygrad.scipy by its name, as SciPy is optional.
+May import: adoption.answers, adoption.exchange, adoption.code, adoption.table, adoption.numpy_names, the standard
+library; arraygrad.scipy by its name, as SciPy is optional.
 """
 
 import functools
@@ -10,8 +10,9 @@ import importlib.util
 import sys
 import types
 
-from arraygrad.adoption.answers import CLASSES, is_on
+from arraygrad.adoption.answers import CLASSES
 from arraygrad.adoption.code import imported, names_in
+from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.numpy_names import module_of
 from arraygrad.adoption.table import stand_in
 

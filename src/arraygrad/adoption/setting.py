@@ -1,7 +1,7 @@
 """Whether transforms adopt the functions that they are given: `set_adoption`.
 
-May import: autograd.grad_mode, the standard library; adoption.calls when a function is adopted. `arraygrad` exports
-the name. The rest of the room takes its time to import, and a process that turns adoption off does not need it.
+May import: autograd.grad_mode, the standard library. `arraygrad` exports the name. The rest of the room takes its time
+to import, and a process that turns adoption off does not need it.
 """
 
 import contextvars
@@ -9,7 +9,7 @@ import importlib
 
 from arraygrad.autograd.grad_mode import DecoratingMode
 
-__all__ = ["adopted", "adoption_mode", "on_change", "packages_of", "set_adoption"]
+__all__ = ["adopted", "adoption_mode", "on_change", "packages_of", "set_adoption", "set_room"]
 
 _mode = True  # the whole process; replaced in one step
 _here: contextvars.ContextVar = contextvars.ContextVar("arraygrad.adoption", default=None)
@@ -143,10 +143,17 @@ def adopted(function, adopt):
     return _adopts(function) if adopt is True else _adopts(function, packages_of("adopt", adopt))
 
 
-_adopts = _by_default = None  # of adoption.calls
+_room = None  # see set_room
+_adopts = _by_default = None  # of that module
+
+
+def set_room(name):
+    """Have the module of that name adopt functions; it is imported with the first one."""
+    global _room
+    _room = name
 
 
 def _import():
     global _adopts, _by_default
-    calls = importlib.import_module("arraygrad.adoption.calls")
-    _adopts, _by_default = calls.adopt, calls.adopts_by_default
+    room = importlib.import_module(_room)
+    _adopts, _by_default = room.adopt, room.adopts_by_default

@@ -1,6 +1,17 @@
 // How many adopted calls run in the process: Tensors ask before what only such calls answer otherwise.
 #pragma once
+#include <Python.h>
+
 #include <atomic>
+
+#ifdef Py_GIL_DISABLED
+inline constexpr int arraygrad_has_gil = 0;
+#else
+inline constexpr int arraygrad_has_gil = 1;
+#endif
+// What the adopted call that this thread runs has put into place, a tuple that the call owns; NULL outside of one. A
+// thread that such a call starts is outside.
+inline thread_local PyObject* arraygrad_adopting = nullptr;
 
 namespace arraygrad {
 

@@ -2,6 +2,12 @@
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport TensorBase
 
+from cpython.object cimport PyObject
+
+cdef extern from "adopted.hpp" nogil:
+    PyObject* arraygrad_adopting        # what the adopted call that this thread runs exchanges; NULL outside of one
+    bint arraygrad_has_gil
+
 cdef extern from "adopted.hpp" namespace "arraygrad" nogil:
     bint any_adopted() noexcept
     void count_adopted(int by) noexcept

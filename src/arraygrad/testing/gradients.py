@@ -260,7 +260,7 @@ def assert_allclose(actual, expected, *, rtol=None, atol=0.0, equal_nan=True, ch
 
 def _name_rules(error, f, leaves):
     """Have the error name the rules of the user's own that the graph of f holds, unless f is one itself."""
-    told = "" if isinstance(f, Primitive) else told_rules(_results(f, leaves))
+    told = "" if isinstance(getattr(f, "__wrapped__", f), Primitive) else told_rules(_results(f, leaves))
     if told:
         error.args = (f"{error}\n{told}",)
 

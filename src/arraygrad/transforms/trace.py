@@ -174,8 +174,9 @@ class Trace(Traced):
         name = function_name(self.function)
         if self.left is not None:
             raise TypeError(
-                f"{self.name}: '{name}' returned no recorded Tensor, and its gradient would be zero, because a value left the "
-                f"graph: {self.left}. Compute the result from the Tensor, or leave that argument out of argnums"
+                f"{self.name}: '{name}' returned no recorded Tensor, and its gradient would be zero, because a value "
+                f"left the graph: {self.left}. Compute the result from the Tensor, or leave that argument out of "
+                "argnums"
             )
         if len(self.outputs) == 1 and self.outputs[0] is None and self.any_value() is None:
             raise TypeError(

@@ -1,0 +1,509 @@
+# What an adopted call exchanges, and whether a thread runs one.
+# May import: adoption.bindings, adoption.setting, engine.node, core.adopted, the standard library.
+import threading
+import types
+
+from cpython.object cimport PyObject
+
+from arraygrad.adoption.bindings cimport Place as Held
+from arraygrad.adoption.bindings cimport Watch, items_of, plain_to
+from arraygrad.core.adopted cimport arraygrad_adopting, arraygrad_has_gil, count_adopted
+from arraygrad.engine.node cimport thread_state
+
+from arraygrad.adoption.setting import adoption_mode, on_change
+
+
+# Note [The lock of adoption]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# `_lock` guards the `users` of Names and Places, and what stands below. It may be taken again by its thread, as a search
+# runs code: finalizers, and what they adopt. Most calls need no search and exchange names of modules alone, and run no
+# code between their comparisons and the end of the exchange. The GIL guards them as well as the lock does, provided
+# that no other thread is in the middle of something, which `_inside` says (`short_way`). Without a GIL all calls lock.
+# Guarded by tests/adoption/test_setting.py.
+_lock = threading.RLock()
+cdef int _inside = 0                            # how often the lock is held
+cdef Py_ssize_t _searches_from = 0              # what was found before forget() was called so often is found anew
+cdef Py_ssize_t _entries = 0                    # how many calls were entered
+cdef bint _rebound = False                      # a name was found to be bound to something else
+cdef object _renewed = None                     # reach.renewed, which does that for what was kept
+cdef object _forget = None                      # reach.forget
+cdef object _reach_of = None                    # reach.reach_of
+cdef bint _differs = False                      # set_adoption may say something else than True
+
+
+cdef PyObject* set_adopting(PyObject* found) noexcept:
+    global arraygrad_adopting
+    cdef PyObject* before = arraygrad_adopting
+    arraygrad_adopting = found
+    return before
+
+
+cdef class Namespace:
+    """The places of one namespace (see Names in reach.py) that an adopted call exchanges."""
+    cdef public dict namespace
+    cdef public list places                 # of (dict, key, real thing, stand-in)
+    cdef public list shared                 # of Place
+    cdef public Py_ssize_t users            # running calls that have the stand-ins in place
+    cdef public list siblings               # of Namespace: that run over this namespace; None: there is no other
+    cdef public Namespace home              # the one that `state` asks; None: itself
+    cdef public set named                   # names that code looks up here
+    cdef public Watch watch                 # what is bound here; None: not looked yet
+    cdef public bint stale                  # found before what was forgotten, and was running then
+    cdef Py_ssize_t version                 # how often that changed in what matters
+    cdef Py_ssize_t asked                   # the entry of a call at which it was compared last
+
+    def state(self):
+        """A number that changes when the number of names does, or what one of them is bound to."""
+        return self.current()
+
+    cdef Py_ssize_t current(self) except -1:
+        global _rebound
+        cdef bint same
+        if self.home is not None:
+            return self.home.current()
+        if self.asked != _entries:
+            self.asked = _entries
+            if self.stale and not self.runs():
+                self.stale = False
+                self.version += 1
+                _rebound = True
+            elif self.watch is not None and not self.watch.same(self.namespace):
+                self.watch, same = self.watch.renewed(self.namespace, self.named)
+                if not same:
+                    self.version += 1
+                    _rebound = True
+        return (self.version << 32) + len(self.namespace)
+
+    def runs(self):
+        """Whether a running call has stand-ins in place here."""
+        cdef Namespace other
+        if self.users:
+            return True
+        if self.siblings is not None:
+            for other in self.siblings:
+                if other.users:
+                    return True
+        return False
+
+
+cdef class Route:
+    """What calls of one function exchange. Subclasses search for it: see Reach in reach.py."""
+    cdef public list found                  # of Namespace; None: not searched
+    cdef public list own                    # of Place
+    cdef public list sizes                  # the state of each namespace when it was searched
+    cdef public Py_ssize_t stamp            # forgotten() when it was searched
+    cdef public object root                 # what `watch` watches
+    cdef public Watch watch                 # what the function itself holds: cells, attributes; None: nothing
+    cdef public frozenset writes            # names through which code writes arrays; None: not searched
+    cdef public frozenset given_writes      # the same with the objects among the last arguments
+    cdef public bint by_items               # `watch` watches items_of(root), not root
+    cdef tuple whole                        # what a call exchanges around which there is no other
+    cdef bint plain                         # only names of modules are exchanged
+
+    def searched(self, list found, list own, list sizes, Py_ssize_t stamp):
+        """Note what was found, with the states of the namespaces and forgotten() at that time."""
+        cdef Namespace names
+        self.found, self.own, self.sizes, self.stamp = found, own, sizes, stamp
+        self.whole = (found, own, None)
+        self.plain = not own
+        for names in found:
+            if names.shared:
+                self.plain = False
+
+
+cdef int exchange(list places, bint back) except -1:
+    """Put stand-ins into places (dict, key, real thing, stand-in), or the real things back, where the others are."""
+    cdef dict holder
+    cdef tuple place
+    cdef object found
+    for place in places:
+        holder = <dict>place[0]
+        found = holder.get(place[1])            # the program may have put something else there
+        if back:
+            if found is place[3]:
+                holder[place[1]] = place[2]
+        elif found is place[2]:
+            holder[place[1]] = place[3]
+    return 0
+
+
+cdef list unshared(Namespace names):
+    """The places that no other running call over the same namespace has stand-ins in."""
+    cdef Namespace other
+    cdef set kept = set()
+    for other in names.siblings:
+        if other.users:
+            kept.update([(id(place[0]), place[1]) for place in other.places])
+    return [place for place in names.places if (id(place[0]), place[1]) not in kept]
+
+
+cdef bint changed(Route reach) except -1:
+    """Whether anything that a search has found has changed, or nothing was searched yet."""
+    cdef Py_ssize_t i
+    cdef bint found = reach.found is None or reach.stamp != _searches_from
+    if not found:
+        for i in range(len(reach.found)):
+            if (<Namespace>reach.found[i]).current() != <Py_ssize_t>reach.sizes[i]:
+                found = True
+        if reach.watch is not None:
+            if not (reach.watch.same_items(items_of(reach.root)) if reach.by_items else reach.watch.same(reach.root)):
+                found = True
+    return found or _rebound
+
+
+cdef tuple short_way(Route reach, tuple args, dict kwargs):
+    """As `enter`, without the lock: Note [The lock of adoption]. None where that is needed."""
+    global _entries
+    cdef Namespace names
+    cdef tuple found
+    if not arraygrad_has_gil or _inside or not reach.plain or kwargs:
+        return None
+    _entries += 1
+    if changed(reach):
+        return None
+    for argument in args:
+        if not plain_to(argument, 4):
+            return None
+    found = reach.whole if arraygrad_adopting == NULL else (reach.found, reach.own, <object>arraygrad_adopting)
+    for names in reach.found:
+        if names.siblings is not None:
+            return None
+    if _inside or _rebound or reach.stamp != _searches_from:    # code has run after all: that of a finalizer
+        return None
+    count_adopted(1)
+    for names in reach.found:
+        if names.users == 0:
+            exchange(names.places, False)
+        names.users += 1
+    return found
+
+
+cdef tuple enter(Route reach, tuple args, dict kwargs):
+    """Put the stand-ins of a call into place: (Names, Places, the same of the call around it or None)."""
+    global _inside
+    cdef tuple found = short_way(reach, args, kwargs)
+    cdef object around
+    if found is not None:
+        return found
+    around = None if arraygrad_adopting == NULL else <object>arraygrad_adopting
+    with _lock:
+        _inside += 1
+        try:
+            for _ in range(3):                  # another thread may bind names all the time
+                found = find(reach, args, kwargs, around)
+                if not _rebound:
+                    break
+            put(found)
+        finally:
+            _inside -= 1
+    return found
+
+
+cdef tuple find(Route reach, tuple args, dict kwargs, object around):
+    """(Names, Places, `around`) of a call, searched anew if anything has changed."""
+    global _entries
+    cdef bint anew
+    _entries += 1
+    anew = changed(reach)
+    if _rebound:
+        forget_rebound()
+    if anew:
+        reach.stamp = _searches_from
+        reach.search()
+    for argument in args if not kwargs else (*args, *kwargs.values()):
+        if not plain_to(argument, 4):
+            return (*reach.with_arguments((*args, *kwargs.values())), around)
+    return (reach.found, reach.own, around)
+
+
+cdef int forget_rebound() except -1:
+    global _rebound
+    _forget()
+    _rebound = False
+    return 0
+
+
+cdef int put(tuple found) except -1:
+    cdef Namespace names
+    count_adopted(1)
+    for names in <list>found[0]:
+        if names.users == 0:
+            if names.siblings is not None and names not in names.siblings:
+                names.siblings.append(names)
+            exchange(names.places, False)
+            for place in names.shared:
+                (<Held>place).put()
+        names.users += 1
+    for place in <list>found[1]:
+        (<Held>place).put()
+    return 0
+
+
+cdef bint short_way_back(tuple found) except -1:
+    """As `leave`, without the lock; whether that was possible: Note [The lock of adoption]."""
+    cdef Namespace names
+    if not arraygrad_has_gil or _inside or <list>found[1]:
+        return False
+    for names in <list>found[0]:
+        if names.siblings is not None or names.shared:
+            return False
+    count_adopted(-1)
+    for names in <list>found[0]:
+        names.users -= 1
+        if names.users == 0:
+            exchange(names.places, True)
+    return True
+
+
+cdef int leave(tuple found) except -1:
+    global _inside
+    cdef Namespace names
+    if short_way_back(found):
+        return 0
+    with _lock:
+        _inside += 1
+        try:
+            count_adopted(-1)
+            for names in <list>found[0]:
+                names.users -= 1
+                if names.users == 0:
+                    exchange(names.places if names.siblings is None else unshared(names), True)
+                    for place in names.shared:
+                        (<Held>place).take_back()
+            for place in <list>found[1]:
+                (<Held>place).take_back()
+        finally:
+            _inside -= 1
+    return 0
+
+
+cdef class Called:
+    """A function that is called as its subclasses say."""
+    cdef object function
+
+    def __get__(self, instance, owner):
+        return self if instance is None else types.MethodType(self, instance)
+
+    @property
+    def __wrapped__(self):
+        """The function."""
+        return self.function
+
+    @property
+    def __module__(self):
+        return self.function.__module__
+
+    def __getattr__(self, name):
+        return getattr(self.function, name)
+
+    def __repr__(self):
+        return f"<adopted {self.function!r}>"
+
+
+cdef class Adopted(Called):
+    """A function as an adopted call runs it. `reach` says where stand-ins go."""
+    cdef Route reach
+    cdef public bint as_set                 # adopted as set_adoption says, not always
+    cdef dict others                        # packages -> what adopts these alone
+
+    def __init__(self, function, Route reach):
+        self.function = function
+        self.reach = reach
+
+    @property
+    def __doc__(self):                      # each class has one of its own, which is the type's otherwise
+        return self.function.__doc__
+
+    cdef object restricted(self, tuple packages):
+        """What adopts these packages alone."""
+        if self.others is None:
+            self.others = {}
+        found = self.others.get(packages)
+        if found is None:
+            found = self.others[packages] = Adopted(self.function, _reach_of(self.function, packages))
+        return found
+
+    def __call__(self, *args, **kwargs):
+        cdef tuple found
+        cdef PyObject* before
+        if self.as_set and _differs:
+            mode = adoption_mode()
+            if mode is False:
+                return self.function(*args, **kwargs)
+            if mode is not True:
+                return self.restricted(mode)(*args, **kwargs)
+        found = enter(self.reach, args, kwargs)
+        before = set_adopting(<PyObject*>found)     # compiled: no signal handler runs before `finally`
+        try:
+            if self.reach.writes or self.reach.given_writes:
+                _lend(self.function, self.reach, found[0], args, kwargs, before == NULL)
+            return self.function(*args, **kwargs)
+        finally:
+            try:
+                if _loans and before == NULL:
+                    _give_back()
+            finally:
+                set_adopting(before)
+                leave(found)
+
+
+cdef object _lend = None                    # lent._lend and lent._give_back
+cdef object _give_back = None
+cdef dict _loans = {}
+LOANS = _loans                              # thread -> what was lent to its calls: Note [Lent arrays] in lent.py
+
+
+def set_lending(lend, give_back):
+    """Have `lend(function, route, names, args, kwargs, outermost)` lend arrays, `give_back()` end that: lent.py."""
+    global _lend, _give_back
+    _lend, _give_back = lend, give_back
+
+
+# Note [Called later]
+# ~~~~~~~~~~~~~~~~~~~
+# Some functions of a program are kept by a node, and called by backward, when the adopted call is over: what a
+# checkpoint computes again, the equation of a solved problem, the backward of a Function. They name np.zeros and
+# math.sin as the rest of the program does.
+# (1) Whoever keeps such a function keeps `later(function)`. In an adopted call that is a Kept, which puts the stand-ins
+#     of this call, and of those around it, into place again. So the function finds what it found, or would have found,
+#     when it was kept. Outside of adopted calls it is the function itself.
+# (2) The calls count as others do (Note [Stand-ins], 3), so threads may run them at the same time.
+# (3) What was found may be old: the modules have got more names, or bound some anew, or were forgotten
+#     (`adopt.clear()`). Then it is looked at again, so that there is never a second count of the calls over one
+#     namespace.
+# Guarded by tests/adoption/test_called_later.py.
+
+cdef class Kept(Called):
+    """A function that is called later as in the adopted call that runs now (1)."""
+    cdef tuple found
+    cdef list sizes                         # of (Namespace, its state)
+    cdef Py_ssize_t stamp
+
+    @property
+    def __doc__(self):
+        return self.function.__doc__
+
+    def __call__(self, *args, **kwargs):
+        cdef tuple found = self.again()
+        cdef PyObject* before = set_adopting(<PyObject*>found)
+        try:
+            return self.function(*args, **kwargs)
+        finally:
+            set_adopting(before)
+            while found is not None:
+                leave(found)
+                found = found[2]
+
+    cdef tuple again(self):
+        cdef tuple found, level
+        global _entries, _inside
+        with _lock:
+            _inside += 1
+            try:
+                _entries += 1
+                if self.stamp != _searches_from or self.changed():
+                    if _rebound:
+                        forget_rebound()
+                    self.look(_renewed(self.found))
+                found = level = self.found
+                while level is not None:
+                    put(level)
+                    level = level[2]
+            finally:
+                _inside -= 1
+        return found
+
+    cdef bint changed(self) except -1:
+        for names, state in self.sizes:
+            if (<Namespace>names).current() != state:
+                return True
+        return False
+
+    cdef int look(self, tuple found) except -1:
+        self.found = found
+        self.stamp = _searches_from
+        self.sizes = []
+        while found is not None:
+            for names in <list>found[0]:
+                self.sizes.append((names, (<Namespace>names).current()))
+            found = found[2]
+        return 0
+
+
+def later(function):
+    """A function that is kept to be called later, as it is to be called then: Note [Called later]."""
+    global _inside
+    cdef Kept kept
+    if arraygrad_adopting == NULL or type(function) is Kept:
+        return function
+    kept = Kept.__new__(Kept)
+    kept.function = function
+    with _lock:
+        _inside += 1
+        try:
+            kept.look(<tuple>arraygrad_adopting)
+        finally:
+            _inside -= 1
+    return kept
+
+
+def set_renewal(renewed, forget, reach_of):
+    """Have `renewed(found)` look again at what a call has put into place, and `forget()` what was found: reach.py."""
+    global _renewed, _forget, _reach_of
+    _renewed = renewed
+    _forget = forget
+    _reach_of = reach_of
+
+
+def _differ():
+    global _differs
+    _differs = True
+
+
+on_change(_differ)
+
+
+def forgotten():
+    """What was found so far is to be found anew. Called with the lock held."""
+    global _searches_from
+    _searches_from += 1
+
+
+def forgetting(forget):
+    """Call `forget()` while no call is entered or left."""
+    global _inside
+    with _lock:
+        _inside += 1
+        try:
+            return forget()
+        finally:
+            _inside -= 1
+
+
+def is_on():
+    """Whether this thread runs an adopted call."""
+    return arraygrad_adopting != NULL
+
+
+def running():
+    """For each adopted call that this thread runs, innermost first: the list of Names that it exchanges."""
+    cdef object level = None if arraygrad_adopting == NULL else <object>arraygrad_adopting
+    found = []
+    while level is not None:
+        found.append((<tuple>level)[0])
+        level = (<tuple>level)[2]
+    return found
+
+
+def makes_tensors():
+    """Whether what an adopted call of this thread makes is to be recordable: not where nothing is recorded."""
+    return arraygrad_adopting != NULL and thread_state().grad_mode != 0
+
+
+def without(function, args, kwargs):
+    """Call a function as if no adopted call were running: one that computes with raw arrays."""
+    cdef PyObject* before = set_adopting(NULL)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        set_adopting(before)
