@@ -79,7 +79,7 @@ class Packed:
         self.start = self.pack(model.START)
         # A change of 1 in a scaled parameter is worth as much in all of them.
         self.scale = np.broadcast_to(np.asarray(getattr(model, "SCALE", 1.0), dtype=float), self.start.shape)
-        self.differentiated = ag.value_and_grad(model.loss, adopt=True)  # models may fill arrays of np.zeros
+        self.differentiated = ag.value_and_grad(model.loss)
 
     def pack(self, params):
         """The vector (size,) of all numbers."""

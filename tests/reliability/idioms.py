@@ -1,8 +1,10 @@
 """Everyday lines of Python by which a value could leave the graph: what each does to a gradient.
 
-Imports the public names of arraygrad. `read` takes the lines from docs/reliability.md, `outcome` runs one of them. A
-line computes with `x`, a number, or `v`, a vector; with statements its result is `r`. `a`, `m`, `o` and `rec` are fresh
-plain arrays, `x0` and `v0` plain values.
+Imports the public names of arraygrad. `read` takes the lines from docs/reliability.md, `in_a_transform` and
+`step_by_step` run one of them. A line computes with `x`, a number, or `v`, a vector; with statements its result is `r`.
+`a`, `m`, `o` and `rec` are fresh plain arrays, `x0` and `v0` plain values.
+
+`python tests/reliability/idioms.py` writes the outcomes that it finds into the page.
 """
 
 import array
@@ -34,6 +36,8 @@ import numpy as np
 
 import arraygrad as ag
 
+MARK = "<!-- idioms -->"
+ROW = re.compile(r"^\| `` (.+?) `` \| (.+?) \| (.+?) \| (.+?) \|$", re.MULTILINE)
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 X, V = 0.73, np.array([0.7, 1.3, 2.2])
 STEP = 1e-6
@@ -44,10 +48,20 @@ MODULES = (
 
 
 def read(page=PAGE):
-    """(line of code, outcome in a transform, outcome step by step) of each row of the page's table of idioms."""
-    text = page.read_text().split("<!-- idioms -->")[1]
-    rows = re.findall(r"^\| `` (.+?) `` \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
-    return [(code.replace("\\|", "|"), inside, outside) for code, inside, outside in rows]
+    """(line of code, outcome in a transform, with adopt=False, step by step) of each row of the page's table."""
+    return [(row[1].replace("\\|", "|"), *row.group(2, 3, 4)) for row in ROW.finditer(page.read_text().split(MARK)[1])]
+
+
+def write(page=PAGE):
+    """Put the outcomes that are found into the page's table."""
+
+    def found(row):
+        code = row[1].replace("\\|", "|")
+        outcomes = (in_a_transform(code)[0], in_a_transform(code, adopt=False)[0], step_by_step(code)[0])
+        return f"| `` {row[1]} `` | {' | '.join(outcomes)} |"
+
+    before, table, after = page.read_text().split(MARK)
+    page.write_text(MARK.join((before, ROW.sub(found, table), after)))
 
 
 def argument(code):
@@ -114,11 +128,11 @@ def program(code):
     return space["line"]
 
 
-def in_a_transform(code, adopt=False):
+def in_a_transform(code, adopt=None):
     """(outcome, message) of a line inside of `ag.grad`."""
     expected = differences(code)
     start = X if argument(code) == "x" else V.copy()
-    line = program(code) if adopt else functools.partial(evaluate, code)
+    line = functools.partial(evaluate, code) if adopt is False else program(code)
 
     def f(value):
         result = line(value)
@@ -159,3 +173,7 @@ def step_by_step(code):
     else:
         outcome = "number" if np.any(expected) else "constant"
     return (f"{outcome}, with a warning" if said else outcome), said
+
+
+if __name__ == "__main__":
+    write()

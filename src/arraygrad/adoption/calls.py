@@ -7,7 +7,8 @@ engine.later.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
 Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`
-are refused in a program as it stands. An adopted call runs the program with other names for them.
+are refused where nothing is adopted. An adopted call, which is that of every transform unless it is told otherwise
+(`adoption.setting`), runs the program with other names for them.
 
 Note [Stand-ins]
 ~~~~~~~~~~~~~~~~
@@ -71,7 +72,8 @@ lent.install()
 def _adopt(function, packages=None):
     """A function whose program makes recordable arrays, and keeps its numbers recorded, while it is called.
 
-    The transforms do it themselves; `adopt(f)` serves code that calls `backward()`.
+    The transforms do it themselves, unless `adopt=False` or `arraygrad.set_adoption` says otherwise; `adopt(f)` serves
+    code that calls `backward()`.
 
     Parameters
     ----------

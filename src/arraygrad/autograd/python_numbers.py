@@ -8,8 +8,9 @@ Note [Numbers that leave]
 A Python number has no gradient. Code that computes with `float(t)` goes on without the Tensor, and the gradient of what
 it computes is zero, or that of a part of it.
 (1) `float`, `complex`, the functions of math and cmath, and C code that asks for a number all call `__float__` or
-    `__complex__`. Inside a function transform that raises TypeError if the history of the Tensor reaches an argument
-    that is being differentiated. Otherwise it warns, once per place, as PyTorch does.
+    `__complex__`, where adoption has not put other functions in their place. Inside a function transform that raises
+    TypeError if the history of the Tensor reaches an argument that is being differentiated. Otherwise it warns, once
+    per place, as PyTorch does.
 (2) `item()` and `tolist()` are how code takes one number out of an array and goes on computing. Inside a transform they
     give 0-d Tensors, outside of one Python numbers, as in PyTorch.
 (3) `int`, `bool`, `__index__`, comparisons, `round(t)`, `math.floor`, `math.ceil` and `math.trunc` have no slope: they
@@ -63,6 +64,9 @@ _here: contextvars.ContextVar[str | None] = contextvars.ContextVar("arraygrad.nu
 
 def set_number_policy(policy):
     """What is done when a Tensor that requires grad becomes a Python number by `float`, `complex` or functions of math.
+
+    In functions that transforms adopt these stay recorded; the policy is for those that adoption does not reach, for
+    `adopt=False` and for code that calls `backward()`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """`python -m arraygrad check MODULE:FUNCTION`: is a function's gradient right, and if not, where is it lost?
 
-May import: arraygrad's public names, tools.check_differences, tools.check_inputs, tools.check_lines, transforms.trace,
-core.containers, numpy.
+May import: arraygrad's public names, adoption.setting, tools.check_differences, tools.check_inputs, tools.check_lines,
+transforms.trace, core.containers, numpy.
 
 The function is called as it is, then recorded, then differentiated, then differenced; what goes wrong on the way is
 told with the line of the user's own code. `run` is the command, `examine` what it prints.

@@ -27,9 +27,9 @@ What becomes of a call with a Tensor, for every public function and ufunc of Num
 
 - **recorded**: the result is a Tensor that gradients flow through.
 - **constant**: the result has no derivative (integers, booleans, shapes, text), or one that is zero wherever it exists.
-- **adopted**: NumPy has no protocol for the function, as it takes no array or converts whatever it is given. In a
-  function that is differentiated with `adopt=True` its result is recordable; elsewhere it makes a plain array, and
-  refuses a Tensor that requires grad.
+- **adopted**: its result is recordable in a function that a transform differentiates, or `ag.adopt(f)` calls. NumPy has
+  no protocol for it, as it takes no array or converts whatever it is given. So step by step, and with `adopt=False`, it
+  makes a plain array, and refuses a Tensor that requires grad.
 - **writes**: writes into its argument, which has to be a Tensor, in place; recorded.
 - **no array**: takes no array, or only asks something of its argument; works as it does without arraygrad.
 - **refused**: TypeError with the way out; the reason is given.
@@ -46,8 +46,9 @@ with the extrema of the data, in `histogram2d` and `histogramdd` too.
 
 `out=` takes Tensors, and is refused for plain arrays, whose memory holds no gradient. A list of Tensors is served by
 functions that take several arrays (`concatenate`, `stack`, `block`, ...), and by those that give truth values or whole
-numbers alone (`isnan`, `less`, `argmax`, `allclose`); of any other function NumPy sees only the list, and refuses
-Tensors in it that require grad: make it one Tensor first, `arraygrad.asarray([...])`.
+numbers alone (`isnan`, `less`, `argmax`, `allclose`). In a function that a transform differentiates they all take
+one. Elsewhere NumPy sees only the list, and refuses Tensors in it that require grad: make it one Tensor first,
+`arraygrad.asarray([...])`.
 `array`, `asarray`, `asanyarray`, `ascontiguousarray` and `asfortranarray` of `arraygrad.numpy` keep the graph, of lists
 that hold Tensors too; so do NumPy's own with a Tensor as `like=`.
 The methods of NumPy's ufuncs (`numpy.add.reduce`, `accumulate`, `reduceat`, `outer`, `at`) are recorded for every
