@@ -411,8 +411,9 @@ def conversion_refused(t, how):
         text += "A matrix of NumPy's holds no gradient: use arrays, numpy.array([...]), and `@` for their products. "
     elif called == "as_strided":
         text += (
-            "It reads memory without regard to shape, so it has no derivative: use "
-            "numpy.lib.stride_tricks.sliding_window_view(t, shape), a slice, or t[indices], which are recorded. "
+            "It reads memory without regard to shape, and asks no Tensor: use "
+            "numpy.lib.stride_tricks.sliding_window_view(t, shape), a slice, or t[indices], which are recorded; in "
+            "arraygrad.grad(f, adopt=True) as_strided is recorded itself. "
         )
     elif drawn(at.expression) and "scipy" not in (at.through, library):
         text += drawn(at.expression)
