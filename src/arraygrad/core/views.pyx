@@ -327,14 +327,13 @@ cdef int set_shape(TensorBase t, object shape) except -1:
     """`t.shape = shape`."""
     cdef TensorBase was, shown, child
     cdef Storage s
-    cdef Extra own = None
     cdef size_t i
     cdef Node node = t.grad_fn_
     if not (<Backend>t.value.meta.ops).mutable or (not t.value.meta.ndim and not t.array0d):
         raise AttributeError("Tensor.shape can't be set: write t = t.reshape(shape), which is recorded")
     if t.tracked and node is None or t.grad_ is not None or retains(t):
-        raise AttributeError("Tensor.shape can't be set of a Tensor whose gradient is kept, a leaf that requires grad or "
-                             "after retain_grad(): write t = t.reshape(shape), which is recorded")
+        raise AttributeError("Tensor.shape can't be set of a Tensor whose gradient is kept, a leaf that requires grad "
+                             "or after retain_grad(): write t = t.reshape(shape), which is recorded")
     if has_extra(t):
         refresh(t)
     was = make_tensor()
