@@ -87,16 +87,22 @@ def slopes(call, h=1e-6):
     return [(float(call(X, T + h * d)) - float(call(X, T - h * d))) / (2 * h) for d in np.eye(3)]
 
 
+def outcome(call, adopt):
+    """(gradient, text of the refusal)"""
+    try:
+        return ag.grad(call, adopt=adopt)(T), ""
+    except TypeError as error:
+        return None, str(error)
+
+
 @pytest.mark.parametrize("adopt", [True, False])
 @pytest.mark.parametrize(("name", "call"), [(name, call) for name, calls in CALLS.items() for call in calls])
 def test_right_or_refused_with_a_way_out(name, call, adopt):
-    expected = slopes(call)
-    try:
-        found = ag.grad(lambda t: call(X, t), adopt=adopt)(T)
-    except TypeError as error:
-        assert f"An array's method {name} takes no Tensor: " in str(error)
-        return
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
+    found, refusal = outcome(lambda t: call(X, t), adopt)
+    if refusal:
+        assert f"An array's method {name} takes no Tensor: " in refusal
+    else:
+        np.testing.assert_allclose(found, slopes(call), rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("adopt", [True, False])
