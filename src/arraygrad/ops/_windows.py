@@ -55,7 +55,9 @@ def strided_adjoint(xp, g, x_shape, shape, strides, own):
 
 
 def _flat_places(xp, like, x_shape, own, shape, strides):
-    return xp.asarray(places(x_shape, own, shape, strides).reshape(-1).copy(), device=device_of(like))
+    found = places(x_shape, own, shape, strides).reshape(-1)
+    of_numpy = type(getattr(like, "array", like)).__module__ == "numpy"
+    return xp.asarray(found.copy() if of_numpy else found.tolist(), dtype=xp.int64, device=device_of(like))
 
 
 @functools.lru_cache(maxsize=32)
