@@ -75,7 +75,7 @@ MAY_IMPORT = {
     "core.containers": set(),
     "core.value": ENGINE | {"core.op"},
     "core.overwriting": ENGINE | {"core.op", "core.value"},
-    "core.attributes": {"core.value", "engine.node", "_hints"},
+    "core.attributes": {"core.value", "core.views", "engine.node", "_hints"},
     "core.saved": ENGINE | {"core.op", "core.value"},
     "core.constants": ENGINE | {"core.op", "core.value"},
     "core.given": ENGINE | {"core.op", "core.value", "core.overwriting", "core.constants"},

@@ -1,7 +1,8 @@
 """What stands in for functions that Numba compiles in adopted calls.
 
 May import: adoption.exchange, adoption.code, adoption.table, autograd.closed_functions, autograd.python_numbers,
-core.containers, core.tensor, the standard library, numpy; Numba inside functions, where the program has loaded it.
+core.containers, core.inplace, core.tensor, numpy_api.rearranging, the standard library, numpy; Numba inside functions,
+where the program has loaded it.
 
 Note [Compiled functions]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -12,11 +13,18 @@ Note [Compiled functions]
     handed over as a copy of its array; if the function has written it, the Tensor is written, as by `t[...] = copy`.
 (3) Called with a Tensor that requires grad, the Python function runs, and is recorded. A warning tells once that
     it is not compiled.
-Guarded by tests/adoption/test_numba_functions.py.
+(4) A function of numba.vectorize or numba.guvectorize does the same (1, 3): its Python function runs for each element,
+    or for each of the parts that its signature says, and dtypes and shapes are those that the compiled one gives.
+    These read their arguments only, so a Tensor without a gradient is handed over as its array.
+(5) A numba.cfunc that is called runs as Python, without adoption too. What compiled code calls (`address`, `ctypes`)
+    takes numbers.
+Guarded by tests/adoption/test_numba_functions.py and test_numba_ufuncs.py.
 """
 
+import contextlib
 import functools
 import itertools
+import re
 import sys
 import threading
 import types
@@ -29,7 +37,9 @@ from arraygrad.adoption.table import MAKERS, REALS, STAND_INS, stand_in
 from arraygrad.autograd.closed_functions import contents_of
 from arraygrad.autograd.python_numbers import Place, warn_at
 from arraygrad.core.containers import flatten, unflatten
-from arraygrad.core.tensor import Tensor
+from arraygrad.core.inplace import as_scalar
+from arraygrad.core.tensor import Tensor, asarray
+from arraygrad.numpy_api.rearranging import Vectorize
 
 __all__ = ["install"]
 
@@ -43,20 +53,46 @@ def install():
 
 def _pair(value):
     """(the dispatcher, what stands in for it) for a function that Numba compiles, else None."""
-    dispatchers = _dispatchers()
-    if not dispatchers or not isinstance(value, dispatchers):
+    if "numba" not in sys.modules:
         return None
-    pair = STAND_INS.get(id(value))
-    if pair is None:
-        stand_in(value, _Compiled(value))
-        pair = STAND_INS[id(value)]
-    return pair
+    for kinds, made in ((_dispatchers(), _Compiled), (_kinds("dufunc.DUFunc"), _OfElements),
+                        (_kinds("gufunc.GUFunc"), _OfParts), (_callbacks(), _Callback)):  # fmt: skip
+        if kinds and isinstance(value, kinds):
+            pair = STAND_INS.get(id(value))
+            if pair is None:
+                stand_in(value, made(value))
+                pair = STAND_INS[id(value)]
+            return pair
+    return None
+
+
+def _kinds(name):
+    """The class of this name below numba.np.ufunc, () where the program has not loaded it."""
+    module, _, name = name.rpartition(".")
+    module = sys.modules.get(f"numba.np.ufunc.{module}")
+    return () if module is None else (getattr(module, name),)
+
+
+def _callbacks():
+    module = sys.modules.get("numba.core.ccallback")
+    return () if module is None else (module.CFunc,)
 
 
 def _dispatchers():
     """The classes of Numba's functions, () where the program has not loaded it."""
     module = sys.modules.get("numba.core.dispatcher")
     return () if module is None else (module.Dispatcher,)
+
+
+def _note(function, frame):
+    """Tell once that a function runs as Python (3)."""
+    place = Place(frame)
+    warn_at(
+        place,
+        f"{place}: {function.__name__} is a function that Numba compiles, and an argument requires grad: its Python "
+        "code runs in its place and is recorded, at the speed of Python. Where no gradient is wanted, give it "
+        "arraygrad.stop_gradient(x)",
+    )
 
 
 class _Compiled:
@@ -82,13 +118,7 @@ class _Compiled:
         return self._on_arrays(leaves, structure, tensors)
 
     def _recorded(self, args, kwargs):
-        place = Place(sys._getframe(2))
-        warn_at(
-            place,
-            f"{place}: {self._real.py_func.__name__} is a function that Numba compiles, and an argument requires grad: "
-            "its Python code runs in its place and is recorded, at the speed of Python. Where no gradient is wanted, "
-            "give it arraygrad.stop_gradient(x)",
-        )
+        _note(self._real.py_func, sys._getframe(2))
         return self._real.py_func(*args, **kwargs)
 
     def _on_arrays(self, leaves, structure, tensors):
@@ -133,20 +163,177 @@ class _Compiled:
         return unflatten(structure, parts)
 
 
+class _Ufunc:
+    """What numba.vectorize and numba.guvectorize make (4)."""
+
+    __slots__ = ("_real",)
+
+    def __init__(self, real):
+        self._real = real
+
+    def __getattr__(self, name):
+        return getattr(self._real, name)
+
+    def __call__(self, *args, **kwargs):
+        tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)] if is_on() else []
+        if not any(t.requires_grad for t in tensors):
+            if not tensors:
+                return self._plain(args, kwargs)
+            raws, named = [_raw(a) for a in args], {key: _raw(value) for key, value in kwargs.items()}
+            outs = [a for a in (*args[self._real.nin :], kwargs.get("out")) if isinstance(a, Tensor)]
+            if not outs:
+                return _as_tensors(self._plain(raws, named))
+            named.pop("out", None)
+            return _written(outs, self._plain(raws[: self._real.nin], named))
+        if kwargs.keys() - {"out"}:
+            raise TypeError(
+                f"{self._function().__name__}: Numba's ufunc is recorded without keywords, but got "
+                f"{', '.join(sorted(kwargs.keys() - {'out'}))}: leave them out"
+            )
+        _note(self._function(), sys._getframe(1))
+        outs = [*args[self._real.nin :], *([kwargs["out"]] if kwargs.get("out") is not None else [])]
+        return self._recorded(args[: self._real.nin], outs)
+
+    def _plain(self, args, kwargs):
+        """A call of the compiled function, compiled over the real things."""
+        with _over_the_real(self._dispatcher()):
+            return self._real(*args, **kwargs)
+
+
+class _OfElements(_Ufunc):
+    __slots__ = ()
+
+    def _dispatcher(self):
+        return self._real._dispatcher
+
+    def _function(self):
+        return self._real._dispatcher.py_func
+
+    def _recorded(self, args, outs):
+        plain = self._plain([_raw(a) for a in args], {})
+        found = Vectorize(self._function(), otypes=[plain.dtype])(*args)
+        if outs:
+            return _written(outs, found)
+        return found if isinstance(plain, numpy.ndarray) or not isinstance(found, Tensor) else as_scalar(found)
+
+
+class _OfParts(_Ufunc):
+    __slots__ = ()
+
+    def _dispatcher(self):
+        return self._real._dispatcher
+
+    def _function(self):
+        return self._real.gufunc_builder.py_func
+
+    def _recorded(self, args, outs):
+        real = self._real
+        cores = [re.findall(r"\w+", part) for part in re.findall(r"\(([^)]*)\)", real.signature)]
+        raws = [_raw(a) for a in args]
+        plains = self._plain([*raws, *[numpy.array(_raw(out)) for out in outs]], {})
+        several = isinstance(plains, tuple)
+        plains = plains if several else (plains,)
+        if real.is_dynamic:
+            plains = [numpy.asarray(_raw(out)) for out in outs]
+        loop = numpy.shape(plains[0])[: numpy.ndim(plains[0]) - len(cores[real.nin])]
+        types = None if real.is_dynamic else real.gufunc_builder._sigs[0].args if real.gufunc_builder._sigs else None
+        given = []
+        for i, a in enumerate(args):
+            a = a if isinstance(a, Tensor) else numpy.asarray(a)
+            core = tuple(a.shape[a.ndim - len(cores[i]) :]) if cores[i] else ()
+            a = numpy.broadcast_to(a, (*loop, *core))
+            # An argument without axes is a number, or an array of one element where the program has said so.
+            as_array = not cores[i] and types is not None and getattr(types[i], "ndim", 0) == 1
+            given.append(a.reshape((*loop, 1)) if as_array else a)
+        made = [asarray(numpy.zeros((*numpy.shape(p), *(() if cores[real.nin + i] else (1,))), p.dtype))
+                for i, p in enumerate(plains)]  # fmt: skip
+        for i, out in enumerate(outs):
+            made[i][...] = out if cores[real.nin + i] else out.reshape(made[i].shape)
+        for index in numpy.ndindex(*loop):
+            # Each call gets arrays of its own: parts of an array without axes in front would be scalars.
+            parts = [one[(*index, Ellipsis)] for one in made]
+            self._function()(*[a[index] for a in given], *parts)
+        found = [one.reshape(numpy.shape(p)) for one, p in zip(made, plains, strict=True)]
+        found = [as_scalar(one) if not one.ndim else one for one in found]
+        if outs:
+            for out, one in zip(outs, found, strict=True):
+                out[...] = one
+            found = outs
+        return tuple(found) if several else found[0]
+
+
+def _raw(value):
+    if isinstance(value, Tensor):
+        return value.array if value.ndim else value.array[()]
+    return value
+
+
+def _written(outs, found):
+    for out, one in zip(outs, found if isinstance(found, tuple) else (found,), strict=True):
+        out[...] = one
+    return outs[0] if len(outs) == 1 else tuple(outs)
+
+
+def _as_tensors(found):
+    """Arrays that a call has made, as what can be written."""
+    if isinstance(found, tuple):
+        return tuple(map(_as_tensors, found))
+    return asarray(found) if isinstance(found, numpy.ndarray) and found.dtype.kind in "fc" else found
+
+
+class _Callback:
+    """What numba.cfunc makes (5)."""
+
+    __slots__ = ("_real",)
+
+    def __init__(self, real):
+        self._real = real
+
+    def __getattr__(self, name):
+        return getattr(self._real, name)
+
+    def __call__(self, *args, **kwargs):
+        return self._real._pyfunc(*args, **kwargs)
+
+    @property
+    def ctypes(self):
+        """The function that compiled code calls, which refuses Tensors that require grad."""
+        real = self._real
+
+        def call(*args):
+            if any(isinstance(a, Tensor) and a.requires_grad for a in args):
+                name = real._pyfunc.__name__
+                raise TypeError(
+                    f"{name}.ctypes: compiled code takes numbers, and an argument requires grad: call {name}(x) "
+                    "itself, which runs as Python and is recorded, or give arraygrad.stop_gradient(x).item()"
+                )
+            return real.ctypes(*[a.item() if isinstance(a, Tensor) else a for a in args])
+
+        return call if is_on() else real.ctypes
+
+
 def _called(real, args, kwargs):
     """A call of a function of Numba's, compiled over the real things where it is compiled now (1)."""
     if not real._can_compile or (not kwargs and tuple(map(real.typeof_pyval, args)) in real.overloads):
         return real(*args, **kwargs)
+    with _over_the_real(real):
+        return real(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def _over_the_real(real):
+    """While it lasts, a function of Numba's, and those that its code names, are over the real things (1)."""
     with _compiling:
         exchanged = []
         try:
             for one in _reached(real):
-                exchanged.append((one._compiler, one._compiler.py_func))
-                one._compiler.py_func = _over_real_things(one.py_func)
-            return real(*args, **kwargs)
+                holder = getattr(one, "_compiler", one)  # of a ufunc the dispatcher compiles
+                exchanged.append((holder, holder.py_func))
+                holder.py_func = _over_real_things(one.py_func)
+            yield
         finally:
-            for compiler, function in exchanged:
-                compiler.py_func = function
+            for holder, function in exchanged:
+                holder.py_func = function
 
 
 def _reached(real):

@@ -28,7 +28,7 @@ from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.number_lists import joined_numbers
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
 from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors
-from arraygrad.numpy_api.rearranging import Vectorize, asarray_chkfinite, require
+from arraygrad.numpy_api.rearranging import Vectorize, as_strided, asarray_chkfinite, require
 
 __all__ = ["CREATION", "install", "module_of"]
 
@@ -222,6 +222,16 @@ def _checked(function, ours):
     return create
 
 
+def _of_tensors(function, ours):
+    """A function of NumPy without a protocol: ours of a Tensor."""
+
+    @functools.wraps(function)
+    def call(x, *args, **kwargs):
+        return (ours if makes_tensors() and isinstance(x, Tensor) else function)(x, *args, **kwargs)
+
+    return call
+
+
 def _array_of(function):
     """A function of NumPy whose result is an array also where it has no axes."""
 
@@ -319,20 +329,29 @@ def _creation():
 CREATION = _creation()
 
 
+# Modules of NumPy's whose functions have stand-ins, and how their names begin.
+_MODULES = (
+    (numpy, ""), (numpy.linalg, "linalg."), (numpy.fft, "fft."), (numpy.emath, "emath."),
+    (numpy.lib.stride_tricks, "lib.stride_tricks."),
+)  # fmt: skip
+
+
 def install():
     """Put what stands in for numpy, numpy.linalg, numpy.fft and their functions into the table."""
     for real, other in CREATION.items():
         stand_in(real, other)
+    Vectorize.recordable = staticmethod(lambda made: _recordable(made) if makes_tensors() else made)
     stand_in(numpy.isscalar, _isscalar)
     stand_in(numpy.block, _array_of(numpy.block))
     for joined, columns in ((numpy.r_, False), (numpy.c_, True)):
         stand_in(joined, Joined(joined, columns, _joined))
-    for module, prefix in ((numpy, ""), (numpy.linalg, "linalg."), (numpy.fft, "fft.")):
+    stand_in(numpy.lib.stride_tricks.as_strided, _of_tensors(numpy.lib.stride_tricks.as_strided, as_strided))
+    for module, prefix in _MODULES:
         for name, function in vars(module).items():
             if hasattr(function, "_implementation") and function not in CREATION and function is not numpy.block:
                 stand_in(function, _of_lists(function, prefix + name))
     stand_in(numpy.broadcast_to, _array_of(stand_in_for(numpy.broadcast_to)))
-    for module in (numpy.linalg, numpy.fft, numpy):  # numpy last: it holds the others
+    for module in (*[module for module, _ in _MODULES[1:]], numpy.lib, numpy):  # numpy last: it holds the others
         stand_in(module, module_of(module))
     CALLED[id(numpy)] = module_of(numpy)
     CALLED[id(numpy)].ndarray = CALLED[id(numpy.ndarray)] = _ndarray

@@ -122,7 +122,9 @@ def _namesake(inner):
     room = importlib.import_module(_SCIPY)
     if inner.partition(".")[0] not in room.CHAPTERS or not room.serves(sys.modules["scipy"].__version__):
         return None
-    full = f"{_SCIPY}.{inner}"
+    full, whole = f"{_SCIPY}.{inner}", importlib.import_module(f"{_SCIPY}.{inner.partition('.')[0]}")
+    if "." in inner and not hasattr(whole, "__path__"):  # a module without parts
+        return None
     return importlib.import_module(full) if importlib.util.find_spec(full) is not None else None
 
 

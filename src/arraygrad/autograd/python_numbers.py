@@ -35,6 +35,7 @@ import dis
 import inspect
 import linecache
 import os
+import re
 import sys
 import types
 import warnings
@@ -416,8 +417,9 @@ def conversion_refused(t, how):
         text += "A matrix of NumPy's holds no gradient: use arrays, numpy.array([...]), and `@` for their products. "
     elif called == "as_strided":
         text += (
-            "It reads memory without regard to shape, so it has no derivative: use "
-            "numpy.lib.stride_tricks.sliding_window_view(t, shape), a slice, or t[indices], which are recorded. "
+            "It reads memory without regard to shape, and asks no Tensor: use "
+            "numpy.lib.stride_tricks.sliding_window_view(t, shape), a slice, or t[indices], which are recorded; in "
+            "arraygrad.grad(f, adopt=True) as_strided is recorded itself. "
         )
     elif drawn(at.expression) and "scipy" not in (at.through, library):
         text += drawn(at.expression)
@@ -437,8 +439,8 @@ def conversion_refused(t, how):
     elif library and library not in ("builtins", "__main__"):
         text += f"{library}'s functions take no Tensor where they convert what they are given: "
         text += "compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
-    elif ".dot(" in at.expression and not called:
-        text += "An array's method dot takes no Tensor: a @ b and numpy.dot(a, b) are recorded. "
+    elif not called and _of_an_array(at.expression):
+        text += _of_an_array(at.expression)
     elif adopting():
         text += (
             "Adoption does not reach the code that asks for the array (compiled code, an array library): compose the "
@@ -454,6 +456,32 @@ def conversion_refused(t, how):
         "t.detach() and t.numpy() give the values without a gradient; arraygrad.testing.assert_allclose compares them."
     )
     return _known(followed_by(t), TypeError(text))
+
+
+_INTO_A_COPY = "write into a copy that is recordable, x = arraygrad.asarray(x, copy=True) and then "
+# Methods of plain arrays that take no Tensor, and what is recorded in their place.
+_METHODS = {
+    "dot": "a @ b and numpy.dot(a, b) are recorded",
+    "searchsorted": "numpy.searchsorted(a, v) takes one",
+    "choose": "numpy.choose(a, choices) is recorded",
+    "put": f"{_INTO_A_COPY}x[indices] = values",
+    "fill": f"{_INTO_A_COPY}x[...] = value",
+    "setfield": f"{_INTO_A_COPY}x[...] = value",
+    "__setitem__": f"{_INTO_A_COPY}x[key] = value",
+    "sum": "x.sum() + start is recorded, where start is what initial= has",
+    "prod": "x.prod() * start is recorded, where start is what initial= has",
+    "max": "numpy.maximum(x.max(), start) is recorded, where start is what initial= has",
+    "min": "numpy.minimum(x.min(), start) is recorded, where start is what initial= has",
+    "var": "compute ((x - x.mean()) ** 2).sum() / (x.size - ddof)",
+    "std": "compute numpy.sqrt(((x - x.mean()) ** 2).sum() / (x.size - ddof))",
+}  # fmt: skip
+_METHOD = re.compile(rf"\.({'|'.join(_METHODS)})\(")
+
+
+def _of_an_array(expression):
+    """What to say where a method of a plain array is called with a Tensor; "" elsewhere."""
+    found = _METHOD.search(expression)
+    return f"An array's method {found[1]} takes no Tensor: {_METHODS[found[1]]}. " if found else ""
 
 
 def adopting():
@@ -744,6 +772,8 @@ def _told(place, how, followed):
         text += "Leave the 0-d Tensor as it is, or use a + 1j * b. "
     elif adopting() and _formats(sys._getframe(2)):
         text += "For text write f'{x:.3f}' or '{:.3f}'.format(x), which show the value. "
+    elif place.called is None and _of_an_array(place.expression):
+        text += _of_an_array(place.expression)
     elif place.expression.endswith(".as_integer_ratio()"):
         text += "Two ints hold no gradient: compute with the Tensor itself, whose value their quotient is. "
     elif place.through == "scipy":

@@ -1,11 +1,12 @@
 # What users put on a Tensor, and which Tensor a view belongs to.
-# May import: core.value, engine.node, _hints.
+# May import: core.value, core.views, engine.node, _hints.
 from types import GetSetDescriptorType as GETSET
 
 cimport cython
 from cpython.object cimport PyObject
 
 from arraygrad.core.value cimport Backend, Extra, TensorBase, need_extra
+from arraygrad.core.views cimport set_shape
 
 from arraygrad._hints import HINTED
 from arraygrad.engine.node import keep_for_ever
@@ -37,7 +38,6 @@ _MEANT_OTHERWISE = {
 
 # Properties without a setter, and what to write in the place of `t.name = value`.
 _NOT_SET = {
-    "shape": "write t = t.reshape(shape), which is recorded",
     "dtype": "write t = t.astype(dtype), which is recorded",
     "strides": "they follow from the array: use t.reshape(shape), t.T or an index",
     "device": "write t = t.to_device(device)",
@@ -78,6 +78,10 @@ cdef int set_attribute(object t, object name, PyObject* value) except -1:
         if is_property(type(t), name):
             if value != NULL and (name == "real" or name == "imag"):
                 return write_part(<TensorBase>t, name, <object>value)
+            if name == "shape":
+                if value == NULL:
+                    raise AttributeError("Cannot delete array shape") from None
+                return set_shape(<TensorBase>t, <object>value)
             if name in _NOT_SET:
                 raise AttributeError(f"Tensor.{name} can't be set: {_NOT_SET[name]}") from None
             raise

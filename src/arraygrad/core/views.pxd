@@ -10,3 +10,4 @@ cdef object indexed(TensorBase t, object key)
 cdef object transposed(TensorBase t)
 cdef bint is_lone(Op op) noexcept
 cdef TensorBase beside(Op op, tuple args, Py_ssize_t place)
+cdef int set_shape(TensorBase t, object shape) except -1

@@ -16,11 +16,13 @@
 # Served are arrays of NumPy's with axes, while no hook looks on and inference mode is off. Anything else is declined:
 # nothing was done then.
 # set_fast_paths(False) turns it off. Guarded by tests/core/test_views_in_one_step.py.
+from operator import index
+
 from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport uint16_t
 
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.node cimport ThreadState, thread_state, NODE_FAST, NODE_ZERO_ABSORBS
+from arraygrad.engine.node cimport Node, ThreadState, thread_state, NODE_FAST, NODE_ZERO_ABSORBS
 from arraygrad.core.apply cimport apply_op, connect, refresh, reversed_axes
 from arraygrad.core.arguments cimport all_static, is_static
 from arraygrad.core.elements cimport element
@@ -29,7 +31,8 @@ from arraygrad.core.nodes cimport OpNode, new_op_node
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.saving cimport frozen, keep_args, save
 from arraygrad.core.value cimport (
-    Backend, Extra, TensorBase, Value, has_extra, is_tensor, join_base, need_extra, new_tensor, raw_now, value_now,
+    Backend, Extra, Storage, TensorBase, Value, has_extra, is_tensor, join_base, make_tensor, need_extra, new_tensor,
+    raw_now, value_now,
 )
 
 cdef extern from "Python.h":
@@ -41,13 +44,13 @@ cdef Backend _backend = None            # whose arrays are served
 cdef object _place_dtype                # of NumPy's arrays of places, and the class of its integers
 cdef object _integer
 cdef bint (*_enabled)() noexcept
-cdef Op GETITEM, PERMUTE, FLIP
+cdef Op GETITEM, PERMUTE, FLIP, RESHAPE
 
 
 cdef int use_shapes(Op getitem, Op permute_dims) except -1:
     """Take the operations of the table that are called here by themselves."""
-    global GETITEM, PERMUTE, FLIP
-    GETITEM, PERMUTE, FLIP = getitem, permute_dims, named_op("flip")
+    global GETITEM, PERMUTE, FLIP, RESHAPE
+    GETITEM, PERMUTE, FLIP, RESHAPE = getitem, permute_dims, named_op("flip"), named_op("reshape")
     return 0
 
 
@@ -310,3 +313,61 @@ cdef TensorBase view(Op op, tuple args, TensorBase t, bint plain):
         out.grad_fn_ = node
         out.tracked = True
     return out
+
+
+# Note [Shapes that are set]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~
+# `y.shape = (2, 2)` gives the same array another shape. A Tensor's shape belongs to its place in the graph and to its
+# views, so the Tensor becomes a view: a new Tensor takes over what it was (its Value, its history, its own parent, the
+# views of it), and `y` is from then on `thatone.reshape(shape)`. Writes through `y`, and through older views, go on to
+# the new Tensor as with any view (Note [Views and in-place writes] in apply.pyx).
+# Refused are leaves that require grad, of which transforms and `.grad` know the shape.
+# Guarded by tests/core/test_shapes_that_are_set.py.
+cdef int set_shape(TensorBase t, object shape) except -1:
+    """`t.shape = shape`."""
+    cdef TensorBase was, shown, child
+    cdef Storage s
+    cdef size_t i
+    cdef Node node = t.grad_fn_
+    if not (<Backend>t.value.meta.ops).mutable or (not t.value.meta.ndim and not t.array0d):
+        raise AttributeError("Tensor.shape can't be set: write t = t.reshape(shape), which is recorded")
+    if t.tracked and node is None or t.grad_ is not None or retains(t):
+        raise AttributeError("Tensor.shape can't be set of a Tensor whose gradient is kept, a leaf that requires grad "
+                             "or after retain_grad(): write t = t.reshape(shape), which is recorded")
+    if has_extra(t):
+        refresh(t)
+    was = make_tensor()
+    was.value = t.value
+    was.value.tensor = <void*>was
+    was.grad_fn_, was.output_nr_, was.tracked, was.array0d = t.grad_fn_, t.output_nr_, t.tracked, t.array0d
+    was.extra = t.extra
+    try:
+        lengths = (shape,) if PyIndex_Check(shape) else shape
+        shown = <TensorBase>shape_op(RESHAPE, (was, tuple([index(n) for n in lengths]), None))
+        if shown.extra is None or shown.extra.parent is not was:
+            raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy with "
+                                 "the desired shape.")
+    except BaseException:
+        t.value.tensor = <void*>t
+        raise
+    if t.extra is not None and t.extra.attributes is not None:
+        shown.extra.attributes, t.extra.attributes = t.extra.attributes, None
+    t.value = shown.value
+    t.value.tensor = <void*>t
+    t.grad_fn_, t.output_nr_, t.tracked, t.array0d = shown.grad_fn_, shown.output_nr_, shown.tracked, True
+    t.extra = shown.extra
+    s = t.value.storage
+    for i in range(s.members.size() if s is not None else 0):
+        if (<Value>s.members[i]).tensor == NULL:
+            continue
+        child = <TensorBase>(<Value>s.members[i]).tensor
+        if child is not t and child.extra is not None and child.extra.parent is t:
+            child.extra.parent = was
+            child.extra.view_args = (was,) + child.extra.view_args[1:]
+    return 0
+
+
+cdef bint retains(TensorBase t):
+    """Whether retain_grad() was called."""
+    cdef Node node = t.grad_fn_
+    return node is not None and node.hooks is not None and node.hooks.retains and t.output_nr_ in node.hooks.retains

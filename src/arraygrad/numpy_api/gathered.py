@@ -12,6 +12,7 @@ from arraygrad.numpy_api import (
     polynomials,
     rearranging,
     reductions,
+    scimath,
     shapes,
     statistics,
 )
@@ -38,4 +39,5 @@ MODULES = (
     reductions,
     indexing,
     shapes,
+    scimath,
 )

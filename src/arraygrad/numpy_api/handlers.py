@@ -66,8 +66,13 @@ def ufuncs():
         for name, function in _written().UFUNCS.items():
             if hasattr(numpy, name):
                 found.setdefault(getattr(numpy, name), function)
+        found[_CLIP] = numpy.clip  # whose own protocol serves Tensors
         _ufuncs.update(found)
     return _ufuncs
+
+
+# What an array's own method `clip` calls with two limits. NumPy does not show the ufunc.
+_CLIP = numpy._core.umath.clip
 
 
 def _ufunc(ufunc):

@@ -77,7 +77,8 @@ def view(self, dtype=None, type=None):
         wanted = dtype if type is None else type
         if numpy.ndarray in getattr(wanted, "__mro__", ()):
             raise TypeError(
-                f"Tensor.view({wanted.__name__}): a subclass of numpy.ndarray holds no gradient: leave the view out"
+                f"Tensor.view({wanted.__name__}): a subclass of numpy.ndarray holds no gradient: leave the view out, "
+                "or keep the array in an attribute of a class that is no array"
             )
         raise TypeError("Tensor.view(dtype) has no derivative: convert the values with t.astype(dtype)")
     return self[...]

@@ -6,6 +6,7 @@ taken out of the Tensor: NumPy's own semantics, and a gather is recorded.
 """
 
 import functools
+import itertools
 import operator
 import re
 
@@ -14,11 +15,12 @@ import numpy
 from arraygrad.core.given import raw_array, unshared
 from arraygrad.core.tensor import Tensor, apply_op
 from arraygrad.numpy_api.arrays import ARRAYS
-from arraygrad.numpy_api.functions import F, axes_of, backend_among, host, implements, pick, tensor_of, tensors
+from arraygrad.numpy_api.functions import F, axes_of, backend_among, beside, host, implements, pick, tensor_of, tensors
 from arraygrad.numpy_api.shapes import _diag
 from arraygrad.ops import OPS
+from arraygrad.ops._windows import places
 
-__all__ = ["Vectorize", "asarray_chkfinite", "require"]
+__all__ = ["Vectorize", "as_strided", "asarray_chkfinite", "require"]
 
 
 def _rearranged(function, t, *args, **kwargs):
@@ -69,6 +71,22 @@ def _sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=F
     if not _slide(x.shape, lengths, axes):
         numpy.lib.stride_tricks.sliding_window_view(numpy.broadcast_to(0, x.shape), lengths, tuple(axes))
     return apply_op(OPS["_windows"], (x, tuple(map(int, lengths)), tuple(map(operator.index, axes))))
+
+
+# NumPy offers no protocol for it: adoption does, and `arraygrad.numpy`.
+@implements("lib.stride_tricks.as_strided")
+def as_strided(x, shape=None, strides=None, subok=False, writeable=True, *, check_bounds=None):
+    """numpy.lib.stride_tricks.as_strided: a view of NumPy's arrays that is read-only, and shows elements of x alone."""
+    x = tensor_of(x)
+    own = host(x).strides
+    if not isinstance(raw_array(x), numpy.ndarray):
+        raise TypeError("as_strided: strides are those of NumPy's arrays: give it arraygrad.to_backend(x, 'numpy')")
+    shape = x.shape if shape is None else tuple([operator.index(n) for n in shape])
+    strides = own if strides is None else tuple([operator.index(n) for n in strides])
+    if len(shape) != len(strides) or any(n < 0 for n in shape):
+        numpy.lib.stride_tricks.as_strided(host(x), shape, strides)  # NumPy's own error
+    places(x.shape, own, shape, strides)
+    return apply_op(OPS["_strided"], (x, shape, strides, own))
 
 
 def _slide(shape, lengths, axes):
@@ -237,8 +255,15 @@ def asarray_chkfinite(a, dtype=None, order=None):
 class Vectorize:
     """numpy.vectorize for Tensors: the function is called once per element, and its results are stacked, recorded."""
 
-    def __init__(self, pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):
+    # What adopted calls do with a plain result, so that it can be written: `adoption` sets it.
+    recordable = staticmethod(lambda made: made)
+
+    def __init__(self, pyfunc=numpy._NoValue, otypes=None, doc=None, excluded=None, cache=False, signature=None):
         self._plain = numpy.vectorize(pyfunc, otypes, doc, excluded, cache, signature)
+        if pyfunc is not numpy._NoValue:  # else a decorator with options, which is called with the function
+            self._decorate(pyfunc)
+
+    def _decorate(self, pyfunc):
         functools.update_wrapper(self, pyfunc, updated=())
         self.__doc__ = self._plain.__doc__
 
@@ -263,42 +288,60 @@ class Vectorize:
     def __call__(self, *args, **kwargs):
         plain = self._plain
         function = plain.pyfunc
-        if backend_among((*args, *kwargs.values())) is None:
-            if plain.signature is not None or plain.excluded or kwargs or not args:
-                return plain(*args, **kwargs)
-            return self._of_arrays(args)
+        if function is numpy._NoValue:
+            plain(*args, **kwargs)
+            self._decorate(plain.pyfunc)
+            return self
+        if plain.signature is not None and backend_among((*args, *kwargs.values())) is None:
+            return self.recordable(plain(*args, **kwargs))
         if kwargs or plain.excluded:
             function, args = self._of_positions(args, kwargs)
         if plain.signature is not None:
             return self._by_signature(function, args)
         if not args:
             return function()
-        arrays = F["broadcast_arrays"](*tensors(*args))
-        rows = zip(*[F["unstack"](a.ravel()) for a in arrays], strict=True)
-        results = [function(*row) for row in rows]
-        if not results:
-            return arrays[0].copy()
-        if isinstance(results[0], tuple):
-            return tuple([self._joined(part, arrays[0], i) for i, part in enumerate(zip(*results, strict=True))])
-        return self._joined(results, arrays[0], 0)
+        return self._of_elements(function, args)
 
-    def _of_arrays(self, args):
-        """Of plain arguments: NumPy's, unless the function closes over Tensors."""
-        plain = self._plain
-        results = []
+    def _of_elements(self, function, args):
+        """As NumPy does: without `otypes` the first elements are looked at by a call of their own, unless `cache`."""
+        otypes, cached = self._plain.otypes, self._plain.cache
+        args = [tensors(a)[0] if backend_among((a,)) is not None else numpy.asanyarray(a) for a in args]
+        shape = numpy.broadcast_shapes(*[tuple(a.shape) for a in args])
+        if 0 in shape:
+            return self._as_given(self._plain_of(args), args)
+        columns = [_elements(a, shape) for a in args]
+        results, firsts = [], []
+        if otypes is None:
+            firsts = [function(*[_first(a) for a in args])]
+            results = firsts[:] if cached else []
+        rows = itertools.islice(zip(*columns, strict=True), len(results), None)
+        results += [function(*row) for row in rows]
+        parts = [part for row in (*firsts, *results) for part in (row if isinstance(row, tuple) else (row,))]
+        if not any(isinstance(part, Tensor) for part in parts):
+            told = iter(firsts + results)  # NumPy makes an array of them
+            places = numpy.arange(len(results)).reshape(shape)
+            return self._as_given(numpy.vectorize(lambda place: next(told), otypes)(places), args)
+        rows = [row if isinstance(row, tuple) else (row,) for row in results]
+        if otypes is None:
+            looked_at = firsts[0] if isinstance(firsts[0], tuple) else (firsts[0],)
+            otypes = [tensors(part)[0].dtype if isinstance(part, Tensor) else numpy.asarray(part).dtype
+                      for part in looked_at]  # fmt: skip
+        if any(len(row) != len(otypes) for row in rows):
+            raise ValueError(f"vectorize: the function returns {len(rows[0])} results, expected {len(otypes)}")
+        like = next(part for part in parts if isinstance(part, Tensor))
+        joined = [
+            _in_one_array(column, like, shape, dtype)
+            for column, dtype in zip(zip(*rows, strict=True), otypes, strict=True)
+        ]
+        return tuple(joined) if isinstance(results[0], tuple) else joined[0]
 
-        def noted(*row):
-            found = plain.pyfunc(*row)
-            for part in found if isinstance(found, tuple) else (found,):
-                if isinstance(part, Tensor):
-                    raise _ClosesOverTensors
-            results.append(found)
-            return found
-
-        try:
-            return numpy.vectorize(noted, plain.otypes, None, None, plain.cache)(*args)
-        except _ClosesOverTensors:
-            return self(*[tensors(numpy.asarray(a, dtype=float))[0] for a in args])
+    def _as_given(self, made, args):
+        """NumPy's result: a Tensor where an argument is one, and the result has a dtype of numbers."""
+        if isinstance(made, tuple):
+            return tuple([self._as_given(part, args) for part in made])
+        if made.dtype.kind in "biufc" and any(isinstance(a, Tensor) for a in args):
+            return beside(made, next(a for a in args if isinstance(a, Tensor)))
+        return self.recordable(made)
 
     def _of_positions(self, args, kwargs):
         """(function, arguments): that of the arguments that are not excluded, by position, and these."""
@@ -355,11 +398,33 @@ class Vectorize:
         plain = self._plain
         return numpy.vectorize(plain.pyfunc, plain.otypes, signature=plain.signature)(*[host(a) for a in arrays])
 
-    def _joined(self, results, like, i):
-        results = [r.reshape(()) if isinstance(r, Tensor) else r for r in results]
-        joined = F["stack"](tensors(*results, like)[:-1]).reshape(like.shape)
-        otypes = self._plain.otypes
-        return joined if otypes is None else joined.astype(numpy.dtype(otypes[i]))
+
+def _elements(a, shape):
+    """What NumPy calls a vectorized function with: Tensors where they are recorded, Python's numbers for constants."""
+    if isinstance(a, Tensor) and (a.requires_grad or not isinstance(a.array, numpy.ndarray)):
+        return F["unstack"](F["broadcast_to"](a, shape).reshape((-1,)))
+    a = numpy.asanyarray(host(a) if isinstance(a, Tensor) else a, dtype=object)
+    return numpy.broadcast_to(a, shape).reshape(-1)
+
+
+def _first(a):
+    """The first element, as NumPy's first call of a vectorized function has it."""
+    if isinstance(a, Tensor) and (a.requires_grad or not isinstance(a.array, numpy.ndarray)):
+        return a.reshape((-1,))[0]
+    return (host(a) if isinstance(a, Tensor) else a).flat[0]
+
+
+def _in_one_array(results, like, shape, dtype):
+    """The results of a vectorized function, Tensors among them, in an array of the dtype that NumPy's has."""
+    dtype = numpy.dtype(dtype) if isinstance(dtype, str | type) else dtype
+    if getattr(dtype, "kind", "") == "O":
+        raise TypeError(
+            "vectorize: the results depend on Tensors that require grad, and an array of objects holds no gradient: "
+            "let the first result, or otypes, be of floating point"
+        )
+    results = [r.reshape(()) if isinstance(r, Tensor) else r for r in results]
+    made = F["stack"](tensors(*results, like)[:-1]).reshape(shape)
+    return made if made.dtype == dtype else made.astype(dtype)
 
 
 def _note_sizes(sizes, shape, names):
@@ -371,7 +436,3 @@ def _note_sizes(sizes, shape, names):
     for name, size in zip(names, shape[len(shape) - len(names) :], strict=True):
         if sizes.setdefault(name, size) != size:
             raise ValueError(f"inconsistent size for core dimension {name!r}: {size} vs {sizes[name]}")
-
-
-class _ClosesOverTensors(Exception):
-    """A vectorized function of plain numbers gave a Tensor."""

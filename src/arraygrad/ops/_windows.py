@@ -1,8 +1,9 @@
 """Windows that slide along axes of an array, and the adjoint: each element's gradients summed over its windows.
 
-May import: ops._helpers.
+May import: ops._helpers. Also views by strides, of which windows are a case.
 """
 
+import functools
 import math
 
 from arraygrad.ops._helpers import device_of, normalize_axes
@@ -37,3 +38,56 @@ def _positions(xp, shape, lengths, axes, like):
         along = xp.arange(count, dtype=xp.int64, device=device_of(like)) * step
         positions = positions + xp.reshape(along, tuple([-1 if i == j else 1 for j in range(len(counts))]))
     return positions
+
+
+def strided(xp, x, shape, strides, own):
+    """numpy.lib.stride_tricks.as_strided, read-only. `own`: the strides of the array that `strides` is meant for."""
+    if type(x).__module__ == "numpy" and x.strides == own:
+        return xp.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
+    flat = _flat_places(xp, x, tuple(x.shape), own, shape, strides)
+    return xp.reshape(xp.take(xp.reshape(x, (-1,)), flat, axis=0), shape)
+
+
+def strided_adjoint(xp, g, x_shape, shape, strides, own):
+    """The gradient of the array: each element's gradients summed over the places that show it."""
+    positions = _flat_places(xp, g, x_shape, own, shape, strides)
+    return xp.reshape(xp._take_adjoint(xp.reshape(g, (-1,)), positions, (math.prod(x_shape),), 0), x_shape)
+
+
+def _flat_places(xp, like, x_shape, own, shape, strides):
+    found = places(x_shape, own, shape, strides).reshape(-1)
+    of_numpy = type(getattr(like, "array", like)).__module__ == "numpy"
+    return xp.asarray(found.copy() if of_numpy else found.tolist(), dtype=xp.int64, device=device_of(like))
+
+
+@functools.lru_cache(maxsize=32)
+def places(x_shape, own, shape, strides):
+    """Which elements of an array of `x_shape`, laid out by `own`, a view by `shape` and `strides` shows, flattened.
+
+    Raises
+    ------
+    ValueError
+        If it shows memory that is none of the array's elements.
+    """
+    import numpy
+
+    offsets = _offsets(numpy, x_shape, own).reshape(-1)
+    order = numpy.argsort(offsets, kind="stable")
+    wanted = _offsets(numpy, shape, strides)
+    at = numpy.searchsorted(offsets, wanted, sorter=order)
+    found = numpy.asarray(order[numpy.minimum(at, max(offsets.size - 1, 0))] if offsets.size else wanted)
+    if wanted.size and (not offsets.size or not numpy.array_equal(offsets[found], wanted)):
+        raise ValueError(
+            f"as_strided: shape {shape} with strides {strides} shows memory that is none of the elements of the array "
+            f"of shape {x_shape} with strides {own}: no gradient could go there. Take the array that has all of them"
+        )
+    found.flags.writeable = False
+    return found
+
+
+def _offsets(numpy, shape, strides):
+    offsets = numpy.zeros((1,) * len(shape), dtype=numpy.int64)
+    for axis, (count, stride) in enumerate(zip(shape, strides, strict=True)):
+        steps = numpy.arange(count, dtype=numpy.int64) * stride
+        offsets = offsets + steps.reshape([-1 if axis == i else 1 for i in range(len(shape))])
+    return offsets

@@ -86,6 +86,15 @@ linear(
     "gradient of an element is summed over the windows that it lies in.",
 )
 linear(
+    "_strided",
+    "x, shape, strides, own, /",
+    forward=_windows.strided,
+    x=lambda xp, g, x_shape, shape, strides, own: _windows.strided_adjoint(xp, g, x_shape, shape, strides, own),
+    may_view=True,
+    doc="The read-only view of an array of NumPy's by `shape` and `strides`, in bytes, of which `own` are its strides. "
+    "The gradient of an element is summed over the places that show it.",
+)
+linear(
     "_segment_sums",
     "x, ufunc, starts, axis, /",
     forward=lambda xp, x, ufunc, starts, axis: _folds.segments(xp, x, ufunc, starts, axis),

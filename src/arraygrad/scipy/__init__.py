@@ -9,13 +9,13 @@ import importlib
 from arraygrad._first_use import first_use
 
 CHAPTERS = (
-    "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial", "special",
-    "stats",
+    "fft", "fftpack", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial",
+    "special", "stats",
 )  # fmt: skip
 
 __all__ = [
-    "NotDifferentiable", "counterparts", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal",
-    "sparse", "spatial", "special", "stats",
+    "NotDifferentiable", "counterparts", "fft", "fftpack", "integrate", "interpolate", "linalg", "ndimage", "optimize",
+    "signal", "sparse", "spatial", "special", "stats",
 ]  # fmt: skip
 
 # Rules follow the signatures and values of these versions; older ones would answer otherwise in places.

@@ -3,6 +3,7 @@ import builtins
 from typing import Any
 
 from arraygrad.scipy import fft as fft
+from arraygrad.scipy import fftpack as fftpack
 from arraygrad.scipy import integrate as integrate
 from arraygrad.scipy import interpolate as interpolate
 from arraygrad.scipy import linalg as linalg

@@ -396,7 +396,8 @@ def _camel(name):
     return "".join(part[:1].upper() + part[1:] for part in name.replace(".", "_").split("_"))
 
 
-def _call(rule, args, kwargs):
+def _call(rule, args, kwargs, fresh=False):
+    """`fresh`: the array that is given as `output=` holds nothing yet."""
     structure = None  # of arguments that are no containers
     if _LEAVES.issuperset(map(type, args)) and _LEAVES.issuperset(map(type, kwargs.values())):
         leaves = [*args, *kwargs.values()]
@@ -418,6 +419,8 @@ def _call(rule, args, kwargs):
             leaves, structure = flatten((args, kwargs))
     if isinstance(bound.get("out"), Tensor):
         raise TypeError(f"arraygrad.scipy.{rule.name}: out= takes plain arrays, whose content has no gradient")
+    if not fresh and isinstance(bound.get("output"), (Tensor, numpy.ndarray)):
+        return _written_to(rule, bound)
     recording = is_grad_enabled()
     at, tensors = [], []
     foreign = False
@@ -453,6 +456,8 @@ def _call(rule, args, kwargs):
     result = rule.values(*raw_args, **raw_kwargs)
     held = [a for a in (raw(leaf) for leaf in leaves) if isinstance(a, numpy.ndarray)]
     several = isinstance(result, (tuple, list))
+    if isinstance(result, numpy.ndarray) and result.dtype.kind not in "fc" and bound.get("output") is not None:
+        tensors = []  # cast to integers, which have no derivative
     outs = tuple([_own(out, held) for out in (result if several else (result,))])
     if not tensors:
         found = tuple([asarray(out) if isinstance(out, numpy.ndarray) else out for out in outs])
@@ -469,6 +474,17 @@ def _call(rule, args, kwargs):
     if not several:
         return found[0]
     return _rebuilt(result, found)
+
+
+def _written_to(rule, bound):
+    """The result of a call with an array as `output=`: SciPy writes to a new one, whose content is written there."""
+    output = bound["output"]
+    given = {**bound, "output": numpy.empty_like(numpy.asarray(raw(output)))}
+    found = _call(rule, (), given, fresh=True)
+    output[...] = (
+        found if isinstance(output, Tensor) or (isinstance(found, Tensor) and found.requires_grad) else raw(found)
+    )
+    return output
 
 
 # Arguments of which nothing needs to be looked through for Tensors, and those that are no containers.
@@ -738,7 +754,7 @@ def _refuse(rule, key):
 def _check_known(rule, bound):
     """Every parameter that the rule does not look at has to have its default."""
     for key, value in bound.items():
-        if key in rule.known or key in INERT:
+        if key in rule.known or key in INERT or key == "output":  # where the result goes, and its dtype
             continue
         parameter = rule.signature.parameters.get(key)
         default = inspect.Parameter.empty if parameter is None else parameter.default

@@ -120,7 +120,16 @@ def _segments(name, ufunc, starts, axis=0):
     return call
 
 
+def _strided(shape, strides, own):
+    return lambda xp, x: xp._strided(x, shape, strides, own)
+
+
 SAMPLES = {
+    "_strided": [
+        case("windows", _strided((3, 3), (8, 8), (8,)), real(5)),
+        case("blocks", _strided((2, 2, 2), (32, 16, 8), (32, 8)), real(2, 4)),
+        case("complex", _strided((2, 2), (16, 16), (16,)), cplx(4)),
+    ],
     "_segment_sums": [
         case("sums", _segments("_segment_sums", "add", [0, 2, 3]), real(5)),
         case("behind the first element", _segments("_segment_sums", "add", [1, 3], 1), real(2, 4)),
