@@ -40,6 +40,7 @@ from arraygrad.adoption.answers import (
     isinstance_,
     made_float,
     number_of,
+    numbers_held,
     recording,
     recording_first,
     stays,
@@ -80,10 +81,17 @@ def _of_several(real, rule):
     @functools.wraps(real)
     def function(*args, **kwargs):
         if not any(stays(x) for x in args):
-            return real(*args, **kwargs)
+            try:
+                return real(*args, **kwargs)
+            except TypeError as error:
+                args = numbers_held(error, args)
+            return function(*args, **kwargs)
         if any(isinstance(x, Tensor) and x.requires_grad and not stays(x) for x in args):
             return real(*args, **kwargs)  # which refuses it
-        real(*[_number(x) for x in args], **kwargs)
+        try:
+            real(*[_number(x) for x in args], **kwargs)
+        except TypeError as error:
+            return function(*numbers_held(error, args), **kwargs)
         return made_float(rule(*[element(x) if isinstance(x, Tensor) else x for x in args], **kwargs))
 
     return function

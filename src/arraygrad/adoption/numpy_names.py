@@ -6,6 +6,7 @@ numpy_api.arrays, numpy_api.rearranging, numpy.
 
 import collections
 import functools
+import inspect
 import sys
 import types
 import typing
@@ -13,6 +14,7 @@ import typing
 import numpy
 
 from arraygrad.adoption.answers import (
+    asked_again,
     gathered,
     gathering,
     has_tensor,
@@ -91,6 +93,15 @@ def _array(made, data):
     return as_scalar(made.copy() if made is data else made, False)
 
 
+def _copies_itself(obj):
+    """Whether NumPy leaves copying to an object's `__array__`, because it takes `copy`."""
+    code = getattr(getattr(type(obj), "__array__", None), "__code__", None)
+    if code is None:
+        return False
+    named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return "copy" in named or bool(code.co_flags & inspect.CO_VARKEYWORDS)
+
+
 def _fresh(function):
     @functools.wraps(function)
     def create(*args, **kwargs):
@@ -110,7 +121,15 @@ def _of_an_array(function):
         if not makes_tensors():
             return function(*args, **kwargs)
         args = [gathered(a) for a in args]
-        made = _recordable(function(*args, **kwargs), (*args, *kwargs.values()))
+        try:
+            found = function(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            data = args[0] if args else None
+            args, kwargs = asked_again(error, args, kwargs)
+            if function is numpy.copy and _copies_itself(data):
+                return args[0]
+            return create(*args, **kwargs)
+        made = _recordable(found, (*args, *kwargs.values()))
         return _array(made, args[0]) if args else made
 
     return create
@@ -139,13 +158,23 @@ def _from_data(function):
             data = list(data)
             args = (data, *args[1:])
         if isinstance(data, list | tuple):
-            if has_tensor(data):
-                return ours(*args, **kwargs)
-            made = function(*args, **kwargs)
+            try:
+                if has_tensor(data):
+                    return ours(*args, **kwargs)
+                made = function(*args, **kwargs)
+            except (TypeError, ValueError) as error:
+                args, kwargs = asked_again(error, args, kwargs)
+                return create(*args, **kwargs)
             return _own(made) if type(made) is numpy.ndarray and made.dtype.kind in "fc" else made
         if hasattr(kind, "__recorded__") and args:  # a numpy.matrix of Tensors, which sparse matrices make
             return ours(data.__recorded__(), *args[1:], **kwargs)
-        made = function(*args, **kwargs)
+        try:
+            made = function(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            args, kwargs = asked_again(error, args, kwargs)
+            if function is numpy.array and _copies_itself(data):
+                kwargs["copy"] = None
+            return create(*args, **kwargs)
         if made is data or type(made) is not numpy.ndarray or made.base is not None or made.dtype.kind not in "fc":
             return made
         if kind is not numpy.ndarray and hasattr(kind, "__array__") and not isinstance(data, numpy.generic):
@@ -288,7 +317,11 @@ def _of_lists(function, name):
         def call(*args, **kwargs):
             if makes_tensors():
                 args = [type(a)([gathered(item) for item in a]) if type(a) in (list, tuple) else a for a in args]
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except (TypeError, ValueError) as error:
+                args, kwargs = asked_again(error, args, kwargs)
+            return call(*args, **kwargs)
 
         return call
 
