@@ -97,17 +97,13 @@ def test_comparison_in_the_module_itself_has_no_other_packages_to_name(program):
 
 def test_key_of_a_dict_is_named_by_its_module(program):
     f = program("0", OUT, "KEYS = {np: 1}")
-    with pytest.raises(
-        TypeError, match=r"\(kept\.program: a dict or set among its globals has it as a key\)\. Let"
-    ):
+    with pytest.raises(TypeError, match=r"\(kept\.program: a dict or set among its globals has it as a key\)\. Let"):
         ag.grad(f, adopt=True)(S)
 
 
 def test_key_in_another_module_is_named_by_that_module(program):
     f = program("KEYS.get(x)\n\nKEYS = {math.exp: 1}", "import math as m; return math.exp(x)")
-    with pytest.raises(
-        TypeError, match=r"\(kept\.helpers: a dict or set among its globals has it as a key\)\. Let"
-    ):
+    with pytest.raises(TypeError, match=r"\(kept\.helpers: a dict or set among its globals has it as a key\)\. Let"):
         ag.grad(f, adopt=True)(S)
     assert ag.grad(f, adopt=("kept.program",))(S) == pytest.approx(1.8539, abs=1e-3)
 

@@ -14,7 +14,7 @@ _WAYS = {
     "astropy": "A Quantity holds plain numbers: compute with the numbers, q.to_value(unit), and give the result its "
     "unit outside of the function that is differentiated. ",
     "jax": "JAX's functions take no Tensor: wrap the function once, g = arraygrad.interop.from_jax(f), and call g(t), "
-    "which is recorded. ",
+    "which is recorded; in float64 after jax.config.update('jax_enable_x64', True). ",
     "mpmath": "mpmath's numbers hold no gradient: NumPy's functions and those of arraygrad.special are recorded. ",
     "pandas": "pandas keeps plain numbers: compute with series.to_numpy(), and give the result its labels again, "
     "pandas.Series(result, series.index). ",
