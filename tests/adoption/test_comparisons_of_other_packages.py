@@ -26,8 +26,10 @@ def is_safe(f): return f in SAFE
 def is_float(x): return type(x) is float
 def is_double(x): return x.dtype.type is np.float64
 def is_sin(f): return f is math.sin
+def is_tan(f): return f is math.tan
 def given(f): return f(numpys)
-def touch(): return [numpys(math), is_sum(len), is_safe(len), is_float(1), is_double(np.ones(1)), is_sin(len)]
+def touch():
+    return numpys(math), is_sum(len), is_safe(len), is_float(1), is_double(np.ones(1)), is_sin(len), is_tan(len)
 """
 # Bodies of f(x), which are recorded although the library compares what they use.
 RIGHT = {
@@ -37,7 +39,7 @@ RIGHT = {
     "np.sum of a list": "return np.sum([x, x * x])",
     "np.linalg": "return np.linalg.norm([x, 1.0])",
     "math": "return math.sin(x) * math.exp(x)",
-    "a name": "return sine(x) * x",
+    "a name": "return tangent(x) * x",
     "float": "return float(x) ** 2",
     "np.float64": "return np.float64(x) ** 2",
     "a class": "return Model(x).value()",
@@ -70,7 +72,7 @@ HANDED = {
 PROGRAM = """
 import math
 import numpy as np
-from math import sin, sin as sine
+from math import sin, tan as tangent
 from numpy import zeros
 import {name}_lib as lib, {name}_other as other, {name}_third as third
 OPS = {{"sin": math.sin}}

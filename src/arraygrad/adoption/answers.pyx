@@ -1,5 +1,5 @@
 # What an adopted call does often: whether this thread runs one, what isinstance, type and hasattr answer, the exchange
-# of names. May import: adoption.bindings, autograd.python_numbers, engine.node, core.apply, core.convert, core.op,
+# of names. May import: adoption.bindings, adoption.objects, autograd.python_numbers, engine.node, core.apply, core.convert, core.op,
 # core.value, core.operands, core.tensor, numpy, the standard library.
 import dis
 import functools
@@ -21,9 +21,9 @@ from arraygrad.core.operands cimport rebinds
 from arraygrad.core.value cimport TensorBase
 from arraygrad.engine.node cimport NODE_PYTHON, Node, thread_state
 
+from arraygrad.adoption.objects import asked_again, number_held, numbers_held
 from arraygrad.autograd.python_numbers import Place, warn_at
 from arraygrad.core.convert import RUNNING
-from arraygrad.core.operands import held_array, held_number
 from arraygrad.core.tensor import Tensor, asarray, gradient_edge
 
 cdef extern from *:
@@ -432,70 +432,6 @@ def gathered(data):
     return data
 
 
-# Note [Objects that hold Tensors]
-# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# NumPy calls an object's `__array__`, and Python its `__float__`, in compiled code that takes no Tensor from it: an
-# error that names Tensor's class or "not producing an array". A stand-in that gets it asks the objects among its
-# arguments itself, and computes with the arrays and numbers that they give. So nothing is asked twice but where the
-# real call has failed, and calls without such objects cost nothing. What is no stand-in (ufuncs, compiled code) fails:
-# `Trace.explain` says how to write it.
-# Guarded by tests/adoption/test_objects_that_hold_tensors.py.
-cdef bint gave_a_tensor(object error) except -1:
-    cdef str text = str(error)
-    return "__array__ method not producing an array" in text or (
-        "returned non-" in text and "Tensor" in text) or "so no array library is known to serve it" in text
-
-
-def asked_again(error, args, kwargs):
-    """(args, kwargs) with the arrays and numbers that objects among them hold; raises `error` if that is no remedy."""
-    if arraygrad_adopting == NULL or not gave_a_tensor(error):
-        raise error
-    found = []
-    args = [without_objects(x, found, 0) for x in args]
-    kwargs = {name: without_objects(x, found, 0) for name, x in kwargs.items()}
-    if not found:
-        raise error
-    return args, kwargs
-
-
-cdef object without_objects(object x, list found, int depth):
-    cdef object made
-    if type(x) is list or type(x) is tuple:
-        return type(x)([without_objects(item, found, depth + 1) for item in x]) if depth < 32 else x
-    if isinstance(x, (TensorBase, numpy.ndarray, numpy.generic)):
-        return x
-    made = held_array(x)
-    if made is None and not hasattr(type(x), "__array__"):
-        made = held_number(x)
-    if made is None:
-        return x
-    found.append(x)
-    return made
-
-
-def number_held(error, x):
-    """The 0-d Tensor that an object gives as its number, by `__float__` or `__complex__`; else raises `error`."""
-    cdef object made
-    if arraygrad_adopting == NULL or isinstance(x, TensorBase) or not gave_a_tensor(error):
-        raise error
-    made = held_number(x)
-    if type(made) is tensor_type and not made.ndim and rebinds(made):
-        return made
-    raise error
-
-
-def numbers_held(error, args):
-    """The arguments with such numbers in the places of the objects that hold them; else raises `error`."""
-    cdef list found = [number_held(error, x) if held_class(x) else x for x in args]
-    if all(new is old for new, old in zip(found, args)):
-        raise error
-    return found
-
-
-cdef bint held_class(object x) except -1:
-    return not isinstance(x, (TensorBase, int, float, complex, str, numpy.generic, list, tuple))
-
-
 def gathering(function):
     """A function of NumPy that takes lists of Tensors as it takes lists of numbers."""
     @functools.wraps(function)
@@ -510,7 +446,7 @@ def gathering(function):
         try:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:
-            args, kwargs = asked_again(error, args, kwargs)
+            args, kwargs = asked_again(error, args, kwargs, arraygrad_adopting != NULL)
         return call(*args, **kwargs)
     return call
 
@@ -528,7 +464,7 @@ def recording(function, rule, element, op=None):
             try:
                 return function(x)
             except TypeError as error:
-                x = number_held(error, x)
+                x = number_held(error, x, arraygrad_adopting != NULL)
         if not is_kept(x):
             return function(x)
         function(number_of(x))
@@ -737,7 +673,7 @@ def called_number(cls, *args, **kwargs):
     try:
         return cls._real(*args, **kwargs)
     except TypeError as error:
-        args = tuple(numbers_held(error, args))
+        args = tuple(numbers_held(error, args, arraygrad_adopting != NULL))
     return called_number(cls, *args, **kwargs)
 
 

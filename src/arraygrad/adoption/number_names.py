@@ -1,7 +1,7 @@
 """What stands in for math, cmath and a few builtins in adopted calls: numbers of recorded Tensors stay recorded.
 
-May import: adoption.answers, adoption.table, autograd.python_numbers, core.tensor, ops, special, the standard library,
-numpy.
+May import: adoption.answers, adoption.objects, adoption.table, autograd.python_numbers, core.tensor, ops, special, the
+standard library, numpy.
 
 Note [Numbers that stay]
 ~~~~~~~~~~~~~~~~~~~~~~~~
@@ -40,11 +40,11 @@ from arraygrad.adoption.answers import (
     isinstance_,
     made_float,
     number_of,
-    numbers_held,
     recording,
     recording_first,
     stays,
 )
+from arraygrad.adoption.objects import numbers_held
 from arraygrad.adoption.table import stand_in, stand_in_for, stand_ins_of
 from arraygrad.autograd.python_numbers import one_element as element
 from arraygrad.core.tensor import Tensor
@@ -84,14 +84,14 @@ def _of_several(real, rule):
             try:
                 return real(*args, **kwargs)
             except TypeError as error:
-                args = numbers_held(error, args)
+                args = numbers_held(error, args, is_on())
             return function(*args, **kwargs)
         if any(isinstance(x, Tensor) and x.requires_grad and not stays(x) for x in args):
             return real(*args, **kwargs)  # which refuses it
         try:
             real(*[_number(x) for x in args], **kwargs)
         except TypeError as error:
-            return function(*numbers_held(error, args), **kwargs)
+            return function(*numbers_held(error, args, is_on()), **kwargs)
         return made_float(rule(*[element(x) if isinstance(x, Tensor) else x for x in args], **kwargs))
 
     return function

@@ -1,7 +1,7 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
-May import: adoption.answers, adoption.scalar_names, adoption.table, core.inplace, core.number_lists, core.tensor,
-numpy_api.arrays, numpy_api.rearranging, numpy.
+May import: adoption.answers, adoption.objects, adoption.scalar_names, adoption.table, core.inplace, core.number_lists,
+core.tensor, numpy_api.arrays, numpy_api.rearranging, numpy.
 """
 
 import collections
@@ -14,7 +14,6 @@ import typing
 import numpy
 
 from arraygrad.adoption.answers import (
-    asked_again,
     gathered,
     gathering,
     has_tensor,
@@ -24,6 +23,7 @@ from arraygrad.adoption.answers import (
     makes_tensors,
     plain_type,
 )
+from arraygrad.adoption.objects import asked_again
 from arraygrad.adoption.scalar_names import leave_out
 from arraygrad.adoption.table import (
     CALLED,
