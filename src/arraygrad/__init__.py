@@ -57,7 +57,7 @@ _keep_for_ever(__name__)
 # then.
 _SUBMODULES = (
     "array_api_strict", "cupy", "dask", "fft", "implicit", "interop", "jax", "linalg", "memory", "numpy", "scipy",
-    "special", "torch", "typing",
+    "special", "testing", "torch", "typing",
 )  # fmt: skip
 _ELSEWHERE = {
     "_version": ("__version__",),

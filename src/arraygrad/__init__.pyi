@@ -16,6 +16,7 @@ from arraygrad import memory as memory
 from arraygrad import numpy as numpy
 from arraygrad import scipy as scipy
 from arraygrad import special as special
+from arraygrad import testing as testing
 from arraygrad import torch as torch
 from arraygrad import typing as typing
 from arraygrad._version import __version__ as __version__

@@ -22,10 +22,10 @@ def asks(x):
 PROGRAM = """
 import math
 import numpy as np
-import kept_helpers
+from kept import helpers
 {}
 def f(x):
-    kept_helpers.asks(np.ones(2))
+    helpers.asks(np.ones(2))
     {}
 """
 OUT = "out = np.zeros(2); out[0] = x; return out.sum()"
@@ -49,22 +49,24 @@ CASES = [
 
 @pytest.fixture
 def program(tmp_path, monkeypatch):
-    """Writes the two modules and imports them anew."""
+    """Writes the two modules of a package and imports them anew."""
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)
 
     def write(compares, computes, globals=f"S0 = {S}"):
         for name, text in (
-            ("kept_helpers", HELPERS.format(compares)),
-            ("kept_program", PROGRAM.format(globals, computes)),
+            ("__init__", ""),
+            ("helpers", HELPERS.format(compares)),
+            ("program", PROGRAM.format(globals, computes)),
         ):
-            (tmp_path / f"{name}.py").write_text(text)
-            monkeypatch.delitem(sys.modules, name, raising=False)
+            (tmp_path / "kept").mkdir(exist_ok=True)
+            (tmp_path / "kept" / f"{name}.py").write_text(text)
+            monkeypatch.delitem(sys.modules, f"kept.{name}" if name != "__init__" else "kept", raising=False)
         importlib.invalidate_caches()
         sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
         try:
-            importlib.import_module("kept_helpers")
-            return importlib.import_module("kept_program").f
+            importlib.import_module("kept.helpers")
+            return importlib.import_module("kept.program").f
         finally:
             sys.dont_write_bytecode = before
 
@@ -78,32 +80,32 @@ def test_refusal_names_the_comparison_and_ways_that_work(program, compares, comp
     with pytest.raises(TypeError) as error:
         ag.grad(f, adopt=True)(S)
     text = str(error.value)
-    assert "kept_helpers.py:7, in asks: " in text
+    assert "kept/helpers.py:7, in asks: " in text
     assert "is the real one" in text
     assert way in text
-    assert "leave the module kept_helpers out, by naming what is to be reached, adopt=('kept_program',)" in text
-    assert ag.grad(f, adopt=("kept_program",))(S) == pytest.approx(1.0)
+    assert "leave the module kept.helpers out, by naming what is to be reached, adopt=('kept.program',)" in text
+    assert ag.grad(f, adopt=("kept.program",))(S) == pytest.approx(1.0)
     assert ag.grad(program(instead, computes), adopt=True)(S) == pytest.approx(1.0)
 
 
 def test_comparison_in_the_module_itself_has_no_other_packages_to_name(program):
     f = program("0", "return float(x)", "def g(x): return type(x) is float")
-    with pytest.raises(TypeError, match=r"kept_program\.py:5, in g: type\(x\) is float\)\. Write isinstance") as error:
+    with pytest.raises(TypeError, match=r"kept/program\.py:5, in g: type\(x\) is float\)\. Write isinstance") as error:
         ag.grad(f, adopt=True)(S)
     assert "adopt=(" not in str(error.value)
 
 
 def test_key_of_a_dict_is_named_by_its_module(program):
     f = program("0", OUT, "KEYS = {np: 1}")
-    with pytest.raises(TypeError, match=r"\(kept_program: a dict or set among its globals has it as a key\)\. Let the"):
+    with pytest.raises(TypeError, match=r"\(kept\.program: a dict or set among its globals has it as a key\)\. Let"):
         ag.grad(f, adopt=True)(S)
 
 
 def test_key_in_another_module_is_named_by_that_module(program):
     f = program("KEYS.get(x)\n\nKEYS = {math.exp: 1}", "import math as m; return math.exp(x)")
-    with pytest.raises(TypeError, match=r"\(kept_helpers: a dict or set among its globals has it as a key\)\. Let the"):
+    with pytest.raises(TypeError, match=r"\(kept\.helpers: a dict or set among its globals has it as a key\)\. Let"):
         ag.grad(f, adopt=True)(S)
-    assert ag.grad(f, adopt=("kept_program",))(S) == pytest.approx(1.8539, abs=1e-3)
+    assert ag.grad(f, adopt=("kept.program",))(S) == pytest.approx(1.8539, abs=1e-3)
 
 
 def test_refusals_without_a_comparison_name_none(program):

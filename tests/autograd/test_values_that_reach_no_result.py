@@ -489,3 +489,80 @@ def test_an_integral_whose_integrand_counts_what_others_count_too():
     stats.n += 1
     y.backward()
     assert float(a.grad) == pytest.approx(0.5)
+
+
+class Layer:
+    def __init__(self):
+        self.mask, self.buffer, self.notes = np.ones(3), np.zeros(3), {"scale": 1.0}
+
+
+def by_attribute_set(layer):
+    def run(x):
+        layer.mask = (x > 0) * 1.0
+        return x * layer.mask
+
+    def pull(g):
+        found = g * layer.mask
+        layer.mask = np.zeros(3)
+        return found
+
+    return run, pull
+
+
+def by_item_set(layer):
+    def run(x):
+        layer.notes["scale"] = float(x[0])
+        return x * layer.notes["scale"]
+
+    def pull(g):
+        found = g * layer.notes["scale"]
+        layer.notes["scale"] = 0.0
+        return found
+
+    return run, pull
+
+
+def by_content(layer):
+    def run(x):
+        layer.mask[...] = (x > 0) * 1.0
+        return x * layer.mask
+
+    def pull(g):
+        found = g * layer.mask
+        layer.mask[...] = 0.0
+        return found
+
+    return run, pull
+
+
+@pytest.mark.parametrize("make", [by_attribute_set, by_item_set, by_content])
+def test_what_a_rule_changes_itself_may_not_be_changed_by_others(make):
+    """Also after a run in which the rule was seen to change it."""
+    run, pull = make(Layer())
+    p = ag.primitive(run)
+    p.defvjp(lambda ans, x: pull)
+    a, b = (ag.tensor(value, requires_grad=True) for value in ([2.0, -1.0, 1.0], [-1.0, 1.0, 1.0]))
+    p(a).sum().backward()
+    first = a.grad.numpy().copy()
+    p(a).sum().backward()  # one after the other: each as it is
+    np.testing.assert_array_equal(a.grad.numpy(), 2 * first)
+    y = p(a).sum()
+    p(b)
+    with pytest.raises(RuntimeError, match=r"another value now|was written"):
+        y.backward()
+
+
+def test_a_buffer_that_a_rule_fills_is_its_own():
+    layer = Layer()
+    p = ag.primitive(lambda x: x * 2.0)
+
+    def pull(g):
+        np.multiply(g, 2.0, out=layer.buffer)
+        return layer.buffer.copy()
+
+    p.defvjp(lambda ans, x: pull)
+    t = ag.tensor(X, requires_grad=True)
+    losses = [p(t).sum() for _ in range(3)]
+    for loss in losses:
+        loss.backward()
+    np.testing.assert_array_equal(t.grad.numpy(), np.full(3, 6.0))

@@ -212,3 +212,56 @@ def test_a_checkpoint_calls_its_function_again_on_an_array_without_axes_as_it_wa
         function(x).backward()
         found.append(x.grad.item())
     assert found == [12.0, 12.0]  # (2 x) ** 2
+
+
+STANDARD = {
+    "a sum": lambda xp, t: xp.sum(t),
+    "a quotient": lambda xp, t: xp.sum(t) / 2.0,
+    "a number minus it": lambda xp, t: 1.0 - xp.max(t),
+    "of two": lambda xp, t: xp.sum(t) * xp.min(t),
+    "negated": lambda xp, t: -xp.mean(t),
+    "a function of it": lambda xp, t: xp.exp(xp.sum(t)),
+    "of linalg": lambda xp, t: xp.linalg.vector_norm(t),
+    "one of several": lambda xp, t: xp.linalg.slogdet(xp.eye(3) * t)[1],
+    "a reshaped one": lambda xp, t: xp.reshape(xp.sum(t), ()),
+}
+WRITES = {
+    "all": lambda z, v: z.__setitem__(..., v),
+    "empty key": lambda z, v: z.__setitem__((), v),
+    "mask": lambda z, v: z.__setitem__(z == z, v),
+}
+
+
+@pytest.mark.parametrize("requires_grad", [True, False])
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("name", STANDARD)
+def test_results_of_the_standards_functions_are_arrays_to_write(name, write, requires_grad):
+    for xp in (ag.numpy, ag.tensor(X).__array_namespace__()):
+        t = ag.tensor(X, requires_grad=requires_grad)
+        z = STANDARD[name](xp, t)
+        before = z * 1.0
+        WRITES[write](z, t[2] * 3.0)
+        assert float(z.detach()) == 6.0
+        assert float(before.detach()) == float(STANDARD[name](xp, ag.tensor(X)))  # what was computed of it stays
+        if requires_grad:
+            z.backward()
+            np.testing.assert_array_equal(t.grad.numpy(), [0.0, 0.0, 3.0])
+
+
+def test_what_array_api_strict_writes_is_written():
+    xp = pytest.importorskip("array_api_strict")
+    for name in ("a sum", "a quotient", "a number minus it", "of two", "negated", "a function of it"):
+        z = STANDARD[name](xp, xp.asarray(X))
+        z[...] = 6.0
+        assert float(z) == 6.0
+
+
+def test_functions_of_numpy_give_scalars_beside_the_standards():
+    t = ag.tensor(X, requires_grad=True)
+    for z in (np.sum(t), t.sum(), t[0], np.exp(np.sum(t)), np.sum(t) / 2.0, ag.sum(t)):
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            z[...] = 1.0
+    total = last = ag.numpy.sum(t)
+    total += 1.0  # an operator gives a new one, as of NumPy's scalars
+    assert float(last.detach()) == 3.0
+    assert type(ag.value_and_grad(lambda x: ag.numpy.sum(x) / 2.0)(X)[0]) is np.float64

@@ -83,20 +83,45 @@ MAY_IMPORT = {
     "core.kept_numbers": ENGINE | {"core.op", "core.value"},
     "core.nodes": ENGINE
     | {f"core.{name}" for name in ("op", "value", "overwriting", "saved", "constants", "kept_numbers", "leaf_locks")},
-    "core.operands": {"core.op", "core.value"},
+    "core.written_scalars": {"core.value"},
+    "core.operands": {"core.op", "core.value", "core.written_scalars"},
     "core.arguments": {"core.op", "core.value", "core.operands"},
     "core.kept_args": {"engine.free_threading", "core.op"},
     "core.saving": ENGINE
     | {f"core.{name}" for name in ("op", "value", "saved", "constants", "arguments", "kept_args", "nodes")},
-    "core.number_ops": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "saving")},
+    "core.number_ops": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "saving", "written_scalars")},
     "core.decisions": ENGINE | {"core.op", "core.value"},
     "core.apply": ENGINE
     | {
         f"core.{name}"
-        for name in ("op", "value", "saved", "operands", "arguments", "decisions", "nodes", "saving", "number_ops")
+        for name in (
+            "op",
+            "value",
+            "saved",
+            "operands",
+            "arguments",
+            "decisions",
+            "nodes",
+            "saving",
+            "number_ops",
+            "written_scalars",
+        )
     },
     "core.inplace": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "overwriting", "operands", "arguments", "nodes", "saving", "apply")},
+    | {
+        f"core.{name}"
+        for name in (
+            "op",
+            "value",
+            "overwriting",
+            "operands",
+            "arguments",
+            "nodes",
+            "saving",
+            "apply",
+            "written_scalars",
+        )
+    },
     "core.number_lists": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "number_ops", "apply")},
     "core.elements": ENGINE | {f"core.{name}" for name in ("op", "value", "overwriting", "nodes", "apply", "inplace")},
     "core.views": ENGINE
@@ -133,7 +158,7 @@ MAY_IMPORT = {
         for name in ("op", "operands", "value", "nodes", "apply", "protocol_shapes", "recorded", "ufunc_methods")
     },
     "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},
-    "core.calls": {"core.op", "core.value", "core.apply", "core.views", "engine.node"},
+    "core.calls": {"core.op", "core.value", "core.apply", "core.views", "core.written_scalars", "engine.node"},
     "core.graph_ops": ENGINE
     | {f"core.{name}" for name in ("op", "value", "constants", "leaf_locks", "nodes", "apply", "barriers", "copies")},
     "core.roots": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},

@@ -1,5 +1,6 @@
 # What an adopted call answers often: isinstance, type, hasattr, float; what a number is in a plain call.
-# May import: adoption.exchange, core.adopted, autograd.python_numbers, engine.node, core.apply, core.convert, core.op,
+# May import: adoption.exchange, adoption.objects, core.adopted, autograd.python_numbers, engine.node, core.apply, core.convert,
+#
 # core.value, core.operands, core.tensor, numpy, the standard library.
 import dis
 import functools
@@ -16,6 +17,7 @@ from arraygrad.core.operands cimport rebinds
 from arraygrad.core.value cimport TensorBase
 from arraygrad.engine.node cimport NODE_PYTHON, Node, thread_state
 
+from arraygrad.adoption.objects import asked_again, number_held, numbers_held
 from arraygrad.autograd.python_numbers import Place, warn_at
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.tensor import Tensor, asarray, gradient_edge
@@ -82,7 +84,11 @@ def gathering(function):
                     break
             if kwargs:
                 kwargs = {name: gathered(a) for name, a in kwargs.items()}
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            args, kwargs = asked_again(error, args, kwargs, arraygrad_adopting != NULL)
+        return call(*args, **kwargs)
     return call
 
 
@@ -95,7 +101,12 @@ def recording(function, rule, element, op=None):
 
     @functools.wraps(function)
     def call(x, /):
-        if type(x) is not tensor_type or not is_kept(x):
+        if type(x) is not tensor_type:
+            try:
+                return function(x)
+            except TypeError as error:
+                x = number_held(error, x, arraygrad_adopting != NULL)
+        if not is_kept(x):
             return function(x)
         function(number_of(x))
         if direct is not None and is_number(x):
@@ -338,7 +349,11 @@ def called_number(cls, *args, **kwargs):
         elif type(x) is str and arraygrad_adopting != NULL and x in TEXTS:
             at = Place(sys._getframe(0))
             warn_at(at, f"{at}: a number is read from text that was made of a Tensor, and has no gradient")
-    return cls._real(*args, **kwargs)
+    try:
+        return cls._real(*args, **kwargs)
+    except TypeError as error:
+        args = tuple(numbers_held(error, args, arraygrad_adopting != NULL))
+    return called_number(cls, *args, **kwargs)
 
 
 TEXTS = {}                              # the last texts that were made of Tensors in adopted calls: see asked.py

@@ -3,7 +3,7 @@
 May import: adoption.answers, adoption.exchange, adoption.bindings, adoption.cupy_names, adoption.kept, adoption.lent,
 adoption.names, adoption.pairs, adoption.pickled, adoption.reach, adoption.numba_names, adoption.numpy_names,
 adoption.number_names, adoption.scipy_names, adoption.setting, autograd.python_numbers, core.adopted, adoption.asked,
-engine.later.
+engine.later, numpy_api.plainly.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
 Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`
@@ -55,11 +55,13 @@ from arraygrad.adoption.setting import packages_of
 from arraygrad.autograd import python_numbers
 from arraygrad.core.adopted import set_answers
 from arraygrad.engine.later import set_later
+from arraygrad.numpy_api import plainly
 
 __all__ = ["adopt"]
 
 python_numbers.set_adoption(is_on, without, given_as_float, (why_real, why_numpy_is_kept, why_not_lent))
 set_later(later, real_of)
+plainly.set_adoption(is_on)
 set_answers(asked)
 scalar_names.install()
 numpy_names.install()

@@ -12,7 +12,8 @@ import types
 from arraygrad.adoption.table import STAND_IN_MODULES, stands_for
 
 __all__ = [
-    "IS_OP", "SEARCHES", "beside_comparisons", "compared_globals", "imported", "importing_stand_ins", "names_in",
+    "IS_OP", "SEARCHES", "beside_comparisons", "compared_globals", "handed_over", "imported", "importing_stand_ins",
+    "names_in",
     "unknown_comparison", "uses_array_type",
 ]  # fmt: skip
 
@@ -218,6 +219,39 @@ def _is_called(steps, at):
     return (first.opname == "LOAD_GLOBAL" and bool(first.arg & 1)) or (
         at > 0 and first.opname.startswith("LOAD_") and steps[at - 1].opname == "PUSH_NULL"
     )
+
+
+_handed: dict = {}  # id of a code object -> (it, the names that it hands over)
+
+
+def handed_over(code):
+    """Names that code, and code of functions in it, loads as values, which may get anywhere: three sets.
+
+    Globals that it neither calls nor asks for a name (`lib.f(np)`, `xp = np`, `dtype=float`); attributes that it
+    neither calls nor asks (`apply(np.sum)`); and all attributes and imported names that it does not call.
+    """
+    known = _handed.get(id(code))
+    if known is not None and known[0] is code:
+        return known[1]
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "EXTENDED_ARG", "NOP")]
+    names, values, attributes = set(), set(), set()
+    for i, step in enumerate(steps):
+        if step.opname == "IMPORT_FROM":
+            attributes.add(step.argval)
+        elif step.opcode in dis.hasname and step.opname.startswith("LOAD_") and not _is_called(steps, i):
+            asked = steps[i + 1].opname in ("LOAD_ATTR", "LOAD_METHOD")
+            if "ATTR" in step.opname or "METHOD" in step.opname:
+                attributes.add(step.argval)
+                if not asked:
+                    values.add(step.argval)
+            elif not asked:
+                names.add(step.argval)
+    inner = [handed_over(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    found = tuple(frozenset(own).union(*more) for own, *more in zip((names, values, attributes), *inner, strict=True))
+    if len(_handed) > _MANY:
+        _handed.clear()
+    _handed[id(code)] = (code, found)
+    return found
 
 
 _importing: dict = {}  # id of a code object -> (it, the code that imports stand-ins)

@@ -5,11 +5,12 @@ standard library, numpy. Begin with Note [What adoption reaches] in reach.py, wh
 """
 
 import builtins
+import types
 
 import numpy
 
 from arraygrad.adoption.bindings import Place, watch
-from arraygrad.adoption.code import names_in, uses_array_type
+from arraygrad.adoption.code import handed_over, names_in, uses_array_type
 from arraygrad.adoption.compared import ITEMS, codes_of, compared_in, items_compared_in, keys_in
 from arraygrad.adoption.exchange import Namespace, forgotten
 from arraygrad.adoption.pairs import pair_of
@@ -50,8 +51,8 @@ class Names(Namespace):
     """
 
     __slots__ = (
-        "_base", "_codes", "_kept", "_looked", "_others", "_shared", "_used", "_whole", "added", "apart", "attributes",
-        "compared", "held",
+        "_base", "_codes", "_handed", "_kept", "_looked", "_others", "_shared", "_used", "_whole", "added", "apart",
+        "attributes", "compared", "held",
     )  # fmt: skip
 
     def __init__(self, namespace):
@@ -63,6 +64,7 @@ class Names(Namespace):
         self.added = []
         self._shared = {}
         self._codes = {}  # id -> code object that was seen
+        self._handed = None
         self._used = set()  # names of builtins in them
         self._looked = None
         self._others = {}
@@ -196,13 +198,44 @@ class Names(Namespace):
         now.look()
         return now
 
-    def without(self, real, apart=frozenset()):
-        """As this, but for places of the real things with these ids, and the loose ones of those `apart`."""
-        if not real and not apart:
+    @property
+    def package(self):
+        """Name of the package that the module belongs to."""
+        return (self.namespace.get("__name__") or "").partition(".")[0]
+
+    def handed(self):
+        """What all code that was seen here hands over: see `handed_over`."""
+        if self._handed is None or self._handed[0] != len(self._codes):
+            sets = [handed_over(code) for code in (NOTHING, *self._codes.values())]
+            self._handed = len(self._codes), [frozenset().union(*same) for same in zip(*sets, strict=True)]
+        return self._handed[1]
+
+    def hands_over(self, elsewhere, attributes):
+        """Ids of the real things among those compared `elsewhere` that may get there from here (5).
+
+        `attributes`: names that any code of the call takes of something.
+        """
+        names, values, _ = self.handed()
+        things = [STAND_INS[one][0] for one in elsewhere if one in STAND_INS]
+        told = not values.isdisjoint([getattr(thing, "__name__", "") for thing in things])
+        found = frozenset(
+            id(thing)
+            for _, key, thing, _ in self.places
+            if key in names or key in attributes or (told and type(thing) is types.ModuleType)
+        )
+        return (found if found.isdisjoint(SCALAR_TYPES) else found | SCALAR_TYPES) & elsewhere
+
+    def without(self, real, apart=frozenset(), elsewhere=frozenset(), attributes=frozenset()):
+        """As this, but for places of the real things with these ids, and the loose ones of those `apart`.
+
+        `elsewhere`: ids of what other packages compare, which keeps stand-ins under names that do not get there.
+        """
+        real |= self.hands_over(elsewhere - real, attributes)
+        if not real and not apart and not elsewhere:
             return self
-        other = self._others.get((real, apart))
+        other = self._others.get((real, apart, elsewhere))
         if other is None:
-            other = self._others[real, apart] = Names(self.namespace)
+            other = self._others[real, apart, elsewhere] = Names(self.namespace)
             other._base = self
             other.home = self
             other.apart = apart
@@ -210,7 +243,7 @@ class Names(Namespace):
                 self.siblings = [self]
             other.siblings = self.siblings
             other.places = _but_for(self.places, real)
-            other.shared = _tight(_shared_but_for(self.shared, real), apart)
+            other.shared = _tight(_shared_but_for(self.shared, real | elsewhere), apart)
         return other
 
 
@@ -223,10 +256,21 @@ def wanted(found, places=(), held=frozenset()):
         apart = frozenset()
     if not compared and not apart:
         return found, places
+    by_package, everywhere = {}, frozenset()
+    attributes = frozenset().union(*[names.handed()[2] for names in found])
+    for names in found:
+        by_package[names.package] = by_package.get(names.package, frozenset()) | names.compared
+        if any(_makes_objects(STAND_INS[one][0]) for one in names.compared if one in STAND_INS):
+            everywhere |= names.compared
     return (
-        [names.without(compared, apart) for names in found],
+        [names.without(by_package[names.package] | everywhere, apart, compared, attributes) for names in found],
         _tight([place for place in places if place.real not in compared], apart),
     )
+
+
+def _makes_objects(thing):
+    """Whether objects that the stand-in for a class makes show which class that is, wherever they get."""
+    return isinstance(thing, type) and thing not in (float, complex, type) and id(thing) not in SCALAR_TYPES
 
 
 def renewed(found):

@@ -1,6 +1,6 @@
 """What stands in for math, cmath and a few builtins in adopted calls: numbers of recorded Tensors stay recorded.
 
-May import: adoption.answers, adoption.exchange, adoption.table, autograd.python_numbers, core.tensor, ops, special, the
+May import: adoption.answers, adoption.exchange, adoption.objects, adoption.table, autograd.python_numbers, core.tensor, ops, special, the
 standard library, numpy.
 
 Note [Numbers that stay]
@@ -44,6 +44,7 @@ from arraygrad.adoption.answers import (
     stays,
 )
 from arraygrad.adoption.exchange import is_on
+from arraygrad.adoption.objects import numbers_held
 from arraygrad.adoption.table import stand_in, stand_in_for, stand_ins_of
 from arraygrad.autograd.python_numbers import one_element as element
 from arraygrad.core.tensor import Tensor
@@ -80,10 +81,17 @@ def _of_several(real, rule):
     @functools.wraps(real)
     def function(*args, **kwargs):
         if not any(stays(x) for x in args):
-            return real(*args, **kwargs)
+            try:
+                return real(*args, **kwargs)
+            except TypeError as error:
+                args = numbers_held(error, args, is_on())
+            return function(*args, **kwargs)
         if any(isinstance(x, Tensor) and x.requires_grad and not stays(x) for x in args):
             return real(*args, **kwargs)  # which refuses it
-        real(*[_number(x) for x in args], **kwargs)
+        try:
+            real(*[_number(x) for x in args], **kwargs)
+        except TypeError as error:
+            return function(*numbers_held(error, args, is_on()), **kwargs)
         return made_float(rule(*[element(x) if isinstance(x, Tensor) else x for x in args], **kwargs))
 
     return function

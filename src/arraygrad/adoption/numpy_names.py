@@ -1,11 +1,12 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
-May import: adoption.answers, adoption.exchange, adoption.scalar_names, adoption.table, core.inplace, core.number_lists,
+May import: adoption.answers, adoption.exchange, adoption.objects, adoption.scalar_names, adoption.table, core.inplace, core.number_lists,
 core.tensor, numpy_api.arrays, numpy_api.rearranging, numpy.
 """
 
 import collections
 import functools
+import inspect
 import sys
 import types
 import typing
@@ -14,6 +15,7 @@ import numpy
 
 from arraygrad.adoption.answers import gathered, gathering, has_tensor, is_floating, isinstance_, plain_type
 from arraygrad.adoption.exchange import is_on, makes_tensors
+from arraygrad.adoption.objects import asked_again
 from arraygrad.adoption.scalar_names import leave_out
 from arraygrad.adoption.table import (
     CALLED,
@@ -83,6 +85,15 @@ def _array(made, data):
     return as_scalar(made.copy() if made is data else made, False)
 
 
+def _copies_itself(obj):
+    """Whether NumPy leaves copying to an object's `__array__`, because it takes `copy`."""
+    code = getattr(getattr(type(obj), "__array__", None), "__code__", None)
+    if code is None:
+        return False
+    named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return "copy" in named or bool(code.co_flags & inspect.CO_VARKEYWORDS)
+
+
 def _fresh(function):
     @functools.wraps(function)
     def create(*args, **kwargs):
@@ -102,7 +113,15 @@ def _of_an_array(function):
         if not makes_tensors():
             return function(*args, **kwargs)
         args = [gathered(a) for a in args]
-        made = _recordable(function(*args, **kwargs), (*args, *kwargs.values()))
+        try:
+            found = function(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            data = args[0] if args else None
+            args, kwargs = asked_again(error, args, kwargs)
+            if function is numpy.copy and _copies_itself(data):
+                return args[0]
+            return create(*args, **kwargs)
+        made = _recordable(found, (*args, *kwargs.values()))
         return _array(made, args[0]) if args else made
 
     return create
@@ -131,13 +150,23 @@ def _from_data(function):
             data = list(data)
             args = (data, *args[1:])
         if isinstance(data, list | tuple):
-            if has_tensor(data):
-                return ours(*args, **kwargs)
-            made = function(*args, **kwargs)
+            try:
+                if has_tensor(data):
+                    return ours(*args, **kwargs)
+                made = function(*args, **kwargs)
+            except (TypeError, ValueError) as error:
+                args, kwargs = asked_again(error, args, kwargs)
+                return create(*args, **kwargs)
             return _own(made) if type(made) is numpy.ndarray and made.dtype.kind in "fc" else made
         if hasattr(kind, "__recorded__") and args:  # a numpy.matrix of Tensors, which sparse matrices make
             return ours(data.__recorded__(), *args[1:], **kwargs)
-        made = function(*args, **kwargs)
+        try:
+            made = function(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            args, kwargs = asked_again(error, args, kwargs)
+            if function is numpy.array and _copies_itself(data):
+                kwargs["copy"] = None
+            return create(*args, **kwargs)
         if made is data or type(made) is not numpy.ndarray or made.base is not None or made.dtype.kind not in "fc":
             return made
         if kind is not numpy.ndarray and hasattr(kind, "__array__") and not isinstance(data, numpy.generic):
@@ -290,7 +319,11 @@ def _of_lists(function, name):
         def call(*args, **kwargs):
             if makes_tensors():
                 args = [type(a)([gathered(item) for item in a]) if type(a) in (list, tuple) else a for a in args]
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except (TypeError, ValueError) as error:
+                args, kwargs = asked_again(error, args, kwargs)
+            return call(*args, **kwargs)
 
         return call
 

@@ -23,7 +23,9 @@ Note [What adoption reaches]
     that is another object, and a branch would flip. So it is with `==`, `in` and keys of global dicts and sets, but for
     float, complex and type, whose stand-ins are equal to them. In a module that is reached other code may run too, by
     other threads or found by a text: what any function there compares has no stand-in there.
-    What loses a gradient by it is refused, as everywhere.
+    What loses a gradient by it is refused, as everywhere. Code of one package does not get at what another one only
+    calls (`np.zeros(3)`) or asks for a name. So a package has stand-ins for what others compare, but where its code
+    hands it over as a value (`lib.f(np)`, `xp = np`), or a dict, cell, default, list or attribute holds it.
 (6) What a function's code leads to is kept, and found anew when the number of names in one of the namespaces changes,
     or what a name, item or attribute is bound to: Note [What is bound anew].
 (7) numpy.ndarray is a type that programs compare, derive from and hand over, and it has no stand-in where they do. In

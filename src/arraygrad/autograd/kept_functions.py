@@ -77,7 +77,7 @@ __all__ = [
 #     what they read is compared, with what objects and containers among the arguments of a primitive, or on ctx, hold
 #     (`Reader`). Most read nothing that can change, which a look at the names of their code tells; a `_Look` is taken
 #     where objects of the program's classes are among it. What the code only writes (`n += 1` of a nonlocal name,
-#     `log.append(g)`), and what was found to change while it ran, is not compared.
+#     `log.append(g)`) is not compared. What was found to change while it ran may be as the last run left it.
 # (5) What has changed and is known to reach no result (a count of calls that other functions advance too) is no error:
 #     Note [Values that reach no result] in flow_of_names.py. This is asked where a difference is found, never before.
 # (6) Not compared: modules, classes and functions of libraries, which adoption exchanges for others while a call runs;
@@ -149,11 +149,13 @@ def kept(f, name, args=(), bind=None, found=None):
 class _Seen:
     """What functions read, as it is now. `take(before)` gives a look, which is like the one `before` (None: the first).
 
-    Paths in `ignored` are not compared. `holders` are those that the functions are given besides: {path: object}.
+    Paths in `ignored` are compared with what the functions themselves have `left` there, not with what was there when
+    they were recorded. `holders` are those that the functions are given besides: {path: object}.
     """
 
-    def __init__(self, take, functions, ignored=frozenset(), look=None, holders=None):
+    def __init__(self, take, functions, ignored=frozenset(), look=None, holders=None, left=None):
         self.take, self.functions, self.ignored, self.holders = take, functions, ignored, holders
+        self.left = _Left() if left is None else left
         self.look = take(None) if look is None else look
         # What is differentiated is saved by the node, which knows about writes.
         arrays = self.look.arrays.items()
@@ -168,12 +170,18 @@ class _Seen:
         return [
             path
             for path, value in self.look.values.items()
-            if path in now and path not in self.ignored and _differ(value, now[path])
+            if path in now
+            and _differ(value, now[path])
+            and not (path in self.ignored and self.left.is_at(path, now[path], self.holders))
         ]
 
     def written(self):
         """Paths of the arrays that contain something else now."""
-        return [path for path in self.contents.written() if path not in self.ignored]
+        return [
+            path
+            for path in self.contents.written()
+            if not (path in self.ignored and self.left.is_in(path, self.look.arrays[path]))
+        ]
 
     def forget_changed(self):
         """What the function itself has changed is compared no more."""
@@ -186,7 +194,7 @@ class _Seen:
         found, written = self.changed(), self.written()
         if not (found or written):
             return
-        decides = FlowLook(self.functions, self.holders).decides
+        decides = self.left.judge(self)
         found = [path for path in found if decides(path)]
         if found:
             have = "has" if len(found) == 1 else "have"
@@ -199,12 +207,52 @@ class _Seen:
             self.contents.check(name)
 
 
+class _Left:
+    """What functions that change what they read have left there when they ran last."""
+
+    def __init__(self):
+        self.values, self.arrays, self.contents = {}, {}, Contents({})
+        self.judged = {}  # (path, the code that was found) -> whether it decides
+
+    def judge(self, seen):
+        """A function that says whether what stands at a path may decide what the functions return."""
+        codes = frozenset([value for value in seen.look.values.values() if isinstance(value, types.CodeType)])
+        flow = None
+
+        def decides(path):
+            nonlocal flow
+            known = self.judged.get((path, codes))
+            if known is None:
+                flow = flow or FlowLook(seen.functions, seen.holders)
+                known = self.judged[path, codes] = flow.decides(path)
+            return known
+
+        return decides
+
+    def note(self, paths, look):
+        """What stands at these paths now, by a look."""
+        self.values.update({path: look.values[path] for path in paths & (look.values.keys() - look.arrays.keys())})
+        arrays = {path: look.arrays[path] for path in paths & look.arrays.keys()}
+        self.arrays = {path: one for path, one in arrays.items() if not getattr(one, "requires_grad", False)}
+        self.values.update(self.arrays)
+        self.contents = Contents(self.arrays, tensors=True)
+
+    def is_at(self, path, value, holders):
+        """Whether a value was left there. Those of arguments and of ctx are of one call: nothing is known of them."""
+        return path not in self.values or bool(holders) or not _differ(self.values[path], value)
+
+    def is_in(self, path, array):
+        """Whether what an array contains was left there."""
+        return self.arrays.get(path) is not array or path not in self.contents.written()
+
+
 class Reader:
     """Reader(name, functions): compares what functions that only backward calls read; see Note [Kept functions] (4)."""
 
     def __init__(self, name, functions):
         self.name, self.functions = name, functions
         self.ignored = set()
+        self._left = _Left()
         self._last = None
         self._attributes = frozenset()
 
@@ -215,12 +263,14 @@ class Reader:
             look = self._look(holders)
             if look.deep:
                 take = lambda before: _Look(self.functions, (), before, holders or {})
-                return _Seen(take, self.functions, self.ignored, holders=holders)
+                return _Seen(take, self.functions, self.ignored, holders=holders, left=self._left)
             if holders:
-                return _Seen(lambda before: self._look(holders), self.functions, self.ignored, look, holders)
+                return _Seen(
+                    lambda before: self._look(holders), self.functions, self.ignored, look, holders, self._left
+                )
             self._last = look if look.steady else None  # what is kept here must not keep a graph alive
         if look.seen is None and look.values:
-            seen = _Seen(self._take, self.functions, self.ignored, look)
+            seen = _Seen(self._take, self.functions, self.ignored, look, left=self._left)
             if look.arrays:
                 return seen
             look.seen = seen  # nothing in it but plain values: the same for every call
@@ -242,8 +292,10 @@ class Reader:
         seen.check(self.name, "s defined for it")
 
     def forget(self, seen):
-        """What the functions themselves have changed since `check` is compared no more."""
+        """What the functions themselves have changed since `check` is compared with what they have left."""
         self.ignored.update(seen.changed(), seen.written())
+        if self.ignored:
+            self._left.note(self.ignored, seen.take(seen.look))
 
 
 def is_holder(value):

@@ -1,4 +1,4 @@
-"""What to write in the place of functions of math, statistics, scikit-learn and of random generators.
+"""What to write in the place of functions of math, statistics, scikit-learn and of random generators; what is flat.
 
 May import: the standard library.
 """
@@ -6,7 +6,7 @@ May import: the standard library.
 import re
 import sys
 
-__all__ = ["drawn", "metric", "recorded_name"]
+__all__ = ["drawn", "has_no_slope", "metric", "recorded_name"]
 
 # What computes the same as a function of math or cmath, recorded. Names that are NumPy's too are not listed.
 _NUMPY_NAMES = {
@@ -77,3 +77,20 @@ def metric(callers):
     if formula is None:
         return "Functions of scikit-learn that end in a Python number have no gradient: write the formula with NumPy. "
     return f"Write the metric's formula with NumPy: {formula}. "
+
+
+def has_no_slope(called):
+    """Whether a function of NumPy's gives truth values or whole numbers alone, of real and complex numbers too."""
+    if type(called).__name__ != "ufunc":
+        return getattr(called, "__module__", None) == "numpy" and getattr(called, "__name__", "") in _WITHOUT_SLOPE
+    loops = [loop.split("->") for loop in called.types]
+    results = [out for taken, out in loops if set(taken) & set("efdgFDG")]
+    return bool(results) and not set("".join(results)) - set("?bBhHiIlLqQpPnN")
+
+
+_WITHOUT_SLOPE = frozenset(
+    """
+    all allclose any argmax argmin argpartition argsort argwhere array_equal array_equiv count_nonzero digitize
+    flatnonzero isclose iscomplex isin isneginf isposinf isreal lexsort nanargmax nanargmin nonzero searchsorted
+    """.split()
+)

@@ -1,7 +1,7 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
-May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.let_go, autograd.of_python,
-autograd.of_scipy, core.inplace, core.tensor, the standard library. `arraygrad` exports the names.
+May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.let_go, autograd.of_libraries,
+autograd.of_python, autograd.of_scipy, core.inplace, core.tensor, the standard library. `arraygrad` exports the names.
 
 Note [Numbers that leave]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -43,7 +43,8 @@ import warnings
 from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.let_go import is_let_go
-from arraygrad.autograd.of_python import drawn, metric, recorded_name
+from arraygrad.autograd.of_libraries import told, way_of
+from arraygrad.autograd.of_python import drawn, has_no_slope, metric, recorded_name
 from arraygrad.autograd.of_scipy import way_out_of_scipy
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.inplace import as_scalar, is_scalar
@@ -180,13 +181,13 @@ def becomes_number(t, how):
     if policy == "off" and not traces:
         return
     at = Place(sys._getframe(1))
-    if _has_no_slope(at.called):
+    if has_no_slope(at.called):
         return
     for trace in traces:
         _note_left(trace, f"{how}() of a Tensor, at {at}")
     if policy == "off":
         return
-    text = f"{at}: {_told(at, how, bool(traces))}"
+    text = f"{at}: {_told(at, how, bool(traces), t)}"
     if policy == "warn":
         warn_at(at, f"{text} arraygrad.set_number_policy('off') turns this warning off.")
         return
@@ -369,21 +370,6 @@ def store_refused(t):
     return _known(followed_by(t), TypeError(text))
 
 
-def _has_no_slope(called):
-    """Whether a function of NumPy's gives truth values or whole numbers alone, of real and complex numbers too."""
-    if type(called).__name__ != "ufunc":
-        return getattr(called, "__module__", None) == "numpy" and getattr(called, "__name__", "") in _WITHOUT_SLOPE
-    loops = [loop.split("->") for loop in called.types]
-    results = [out for taken, out in loops if set(taken) & set("efdgFDG")]
-    return bool(results) and not set("".join(results)) - set("?bBhHiIlLqQpPnN")
-
-
-_WITHOUT_SLOPE = frozenset(
-    """
-    all allclose any argmax argmin argpartition argsort argwhere array_equal array_equiv count_nonzero digitize
-    flatnonzero isclose iscomplex isin isneginf isposinf isreal lexsort nanargmax nanargmin nonzero searchsorted
-    """.split()
-)
 _CAST = ("float32", "float64", "complex64", "complex128")  # adoption.scalar_names
 
 
@@ -393,7 +379,7 @@ def conversion_refused(t, how):
         _warn_of_let_go(t, how.rpartition(".")[2], sys._getframe(1))
         return None
     at = Place(sys._getframe(1))
-    if how == "numpy.asarray" and _has_no_slope(at.called):
+    if how == "numpy.asarray" and has_no_slope(at.called):
         return None  # numpy.isnan([t, u]): what comes out depends on no Tensor
     module = getattr(at.called, "__module__", None) or ""
     library = module.partition(".")[0]
@@ -402,11 +388,12 @@ def conversion_refused(t, how):
     if made and how == "numpy.asarray":
         how = f"{library}.{called}"
     text = f"{at}: {how} of a tensor that requires grad would drop its gradient silently. "
-    if at.through == "pandas":
-        text += (
-            "pandas keeps plain numbers: compute with series.to_numpy(), and give the result its labels again, "
-            "pandas.Series(result, series.index). "
-        )
+    if at.library == "sklearn":
+        text += f"Give it t.detach() where only the number is meant. {metric(at.callers)}"
+    elif at.library or at.through == "pandas":
+        text += way_of(at.library or at.through, adopting())
+    elif called in ("ndenumerate", "nditer", "flatiter"):
+        text += "numpy.ndenumerate and numpy.nditer take no Tensor: loop over numpy.ndindex(x.shape), or x.flat. "
     elif made:
         text += (
             _OF_LISTS if adopting() else f"{_OF_LISTS[:-2]}. In arraygrad.grad(f, adopt=True) {how} does so itself. "
@@ -620,6 +607,9 @@ class Place:
         The library, pandas or SciPy, that this code called and that went on to where the value is used; "" if none.
     target : object
         What is indexed there, None where it is not known.
+    outer : frame or None
+        The innermost frame that is no installed package's either, where there is one and it is another; `library` is
+        the name of the package then, "" else.
     callers : list of str
         That function and the callers of it that belong to the same package, innermost first.
     """
@@ -641,13 +631,21 @@ class Place:
         self.target = _target(self.expression, frame)
         self.callers = []
         package = self.module.partition(".")[0]
+        outer = frame
+        while outer is not None and (_is_installed(outer.f_code.co_filename) or _is_ours(outer)):
+            outer = outer.f_back
+        self.outer = outer if outer is not frame else None
+        self.library = package if self.outer is not None else ""
         while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
             self.callers.append(frame.f_code.co_name)
             frame = frame.f_back
 
     def __str__(self):
-        where = f"{short(self.filename)}:{self.line}, in {self.function}"
-        return f"{where}: {self.expression}" if self.expression else where
+        where = _where(self.filename, self.line, self.function, self.expression)
+        if self.outer is None:
+            return where
+        code = self.outer.f_code
+        return f"{_where(code.co_filename, self.outer.f_lineno, code.co_qualname, _source(self.outer))} (by {where})"
 
 
 def warn_at(place, text, line=None):
@@ -655,6 +653,32 @@ def warn_at(place, text, line=None):
     warnings.warn_explicit(
         text, UserWarning, place.filename, line or place.line, module=place.module, registry=place.registry
     )
+
+
+def _where(filename, line, function, expression):
+    return f"{short(filename)}:{line}, in {function}{': ' * bool(expression)}{expression}"
+
+
+def told_of(error):
+    """Where in the program an error of a library that knows no Tensor arose, and what to write there; "" for others."""
+    steps, libraries = [], set()
+    trace = error.__traceback__
+    while trace is not None:
+        code, names = trace.tb_frame.f_code, trace.tb_frame.f_globals
+        if not _is_installed(code.co_filename) and not _is_ours(trace.tb_frame):
+            steps.append((code, trace.tb_lasti, trace.tb_lineno, names))
+        libraries.add(names.get("__name__", "").partition(".")[0])
+        trace = trace.tb_next
+    if not steps:
+        return ""
+    code, at, line, names = steps[-1]
+    expression = source_of(code, at, names)
+    text = told(error, expression, libraries)
+    return f"{_where(code.co_filename, line, code.co_qualname, expression)}: {text}" if text else ""
+
+
+def _is_installed(filename):
+    return "site-packages" in filename or "dist-packages" in filename
 
 
 _LIBRARIES = ("numpy", "scipy", "pandas")
@@ -758,16 +782,27 @@ def _is_scipys(value):
     return isinstance(module, str) and module.partition(".")[0] == "scipy"
 
 
-def _told(place, how, followed):
+def _told(place, how, followed, t):
     """What happened at a place, and the ways out of it."""
     state = "that is being differentiated" if followed else "that requires grad"
     text = f"a Tensor {state} becomes a Python number by {how}(), which no gradient reaches. "
     way = recorded_name(place.called)
     kept = _kept(place)
-    if way or kept:
+    single = adopting() and getattr(t.dtype, "itemsize", 8) < (16 if "complex" in str(t.dtype) else 8)
+    if place.library == "sklearn":
+        text += f"Give it t.detach() where only the number is meant. {kept}{metric(place.callers)}"
+    elif place.library:
+        text += f"{way_of(place.library, adopting())}{kept}"
+    elif single:
+        text += f"Use {way}, which is recorded. " * bool(way)
+        text += (
+            f"In {t.dtype} adoption keeps no Python numbers: they are doubles, and take the dtype of the array beside "
+            "them. Leave the 0-d Tensor as it is, or compute in double precision, x.astype(float). "
+        )
+    elif way or kept:
         text += f"Use {way}, which is recorded. " * bool(way) + kept
-    elif place.module.startswith("sklearn."):
-        text += metric(place.callers)
+        if not adopting():
+            text += "In arraygrad.grad(f, adopt=True) float() and functions of math are recorded. "
     elif how == "complex":
         text += "Leave the 0-d Tensor as it is, or use a + 1j * b. "
     elif adopting() and _formats(sys._getframe(2)):
@@ -787,7 +822,8 @@ def _told(place, how, followed):
     else:
         text += (
             "Leave the 0-d Tensor as it is: NumPy's functions and operators take it as a number, and `a @ b` of "
-            "vectors, `x[0]` and `t.item()` stay recorded in a transform. "
+            "vectors, `x[0]` and `t.item()` stay recorded in a transform. In arraygrad.grad(f, adopt=True) float() and "
+            "functions of math are recorded. "
         )
     return f"{text}Where only the bare number is meant: {how}(arraygrad.stop_gradient(t)), or t.detach()."
 

@@ -165,6 +165,11 @@ def _no_array(obj):
         return f"expected an array or a Tensor of numbers, got a {name}"
     if cls.__module__.partition(".")[0] == "pandas":
         return f"expected an array or a Tensor, got {name}: pass its values, {cls.__name__.lower()}.to_numpy()"
+    if cls.__module__.partition(".")[0] == "xarray":
+        return (
+            f"expected an array or a Tensor, got {name}: pass its array, x.data, and give it its labels in the "
+            "function, x.copy(data=t), which is recorded"
+        )
     return (
         f"expected an array or a Tensor, got {name}: it has no __array_namespace__, so no array library is known to "
         "serve it; convert it to a NumPy, CuPy, PyTorch, JAX or other Array-API array first"

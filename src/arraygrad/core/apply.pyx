@@ -25,6 +25,7 @@ from arraygrad.core.value cimport (
     Backend, Extra, Storage, TensorBase, Value, find_backend, forbidden_view, grad_fn_now, has_extra, is_tensor,
     join_base, need_extra, new_tensor, raw_now, set_history, storage_now, tensor_type, value_now, wrap,
 )
+from arraygrad.core.written_scalars cimport ITEMS_WRITTEN, let_items_be_written
 
 cdef extern from "Python.h":
     PyTypeObject* type_of "Py_TYPE"(PyObject* o) noexcept
@@ -140,6 +141,8 @@ cdef object unary_of_any(Op op, object x):
     elif flags & NODE_ASIDE:
         r, aside = <tuple>r
     out = new_tensor(r, backend.meta_like(r, v.meta, None))
+    if t.array0d == ITEMS_WRITTEN:
+        let_items_be_written(out)
     if op.may_view:
         note_view(out, t, op, (x,), backend)
     if t.tracked or has_extra(t):
@@ -249,6 +252,8 @@ cdef object binary_of_any(Op op, object a, object b):
         needs = 1
     if tb is not None and tb.tracked:
         needs |= 2
+    if (ta is not None and ta.array0d == ITEMS_WRITTEN) or (tb is not None and tb.array0d == ITEMS_WRITTEN):
+        let_items_be_written(out)
     if needs and not op.differentiable:
         decided(op, a, b, out)
     elif needs and out.value.meta.is_floating:
@@ -403,6 +408,8 @@ cdef inline TensorBase result_of(Op op, tuple args, TensorBase t, GradMeta meta,
     cdef TensorBase out = new_tensor(raw, backend.meta_like(raw, meta, None))
     if op.may_view:
         note_view(out, t, op, args, backend)
+    if t.array0d == ITEMS_WRITTEN:
+        let_items_be_written(out)
     if op.makes_arrays:
         out.array0d = op.name != "astype" or not is_like_scalar(t, backend)
     return out

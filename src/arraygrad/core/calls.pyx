@@ -10,24 +10,28 @@ from arraygrad.core.apply cimport apply_op, binary, unary
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Backend, TensorBase, is_tensor
 from arraygrad.core.views cimport beside, is_lone, shape_op
+from arraygrad.core.written_scalars cimport let_items_be_written
 
 cdef extern from "method_name.hpp" namespace "arraygrad":
     void name_method(PyObject* function, const char* name) except +
 
 
-def unary_function(Op op, operand):
-    """The function of `op`, which takes one array; `operand(x)` makes a Tensor of what is none, or lets it be."""
+def unary_function(Op op, operand, bint arrays=False):
+    """The function of `op`, which takes one array; `operand(x)` makes a Tensor of what is none, or lets it be.
+
+    `arrays`, here and below: results without axes are arrays, as the standard has them (Note [Scalars], 5).
+    """
 
     def function(x, /):
         if not is_tensor(x):
             x = operand(x)
-        return unary(op, x) if op.n_arrays == 1 else apply_op(op, (x,))     # those have several results
+        return made(unary(op, x) if op.n_arrays == 1 else apply_op(op, (x,)), arrays)   # those have several results
 
     name_method(<PyObject*>function, op.name.encode())
     return function
 
 
-def binary_function(Op op, operands):
+def binary_function(Op op, operands, bint arrays=False):
     """The function of `op`, which takes two arrays; `operands(pair)` makes Tensors of what can't stand beside one."""
 
     def function(*args, **kwargs):
@@ -39,14 +43,14 @@ def binary_function(Op op, operands):
                                  or is_tensor(x2) and stands_beside(x1)):
             result = binary(op, x1, x2)
             if result is not NotImplemented:
-                return result
-        return apply_op(op, operands(args))
+                return made(result, arrays)
+        return made(apply_op(op, operands(args)), arrays)
 
     name_method(<PyObject*>function, op.name.encode())
     return function
 
 
-def general_function(Op op, tuple positions, operands, sequence, type ndarray):
+def general_function(Op op, tuple positions, operands, sequence, type ndarray, bint arrays=False):
     """The function of `op` with whatever signature it has.
 
     Parameters
@@ -71,17 +75,17 @@ def general_function(Op op, tuple positions, operands, sequence, type ndarray):
         cdef tuple bound
         cdef TensorBase out
         if rest is not None and not kwargs and len(args) == 1 and is_tensor(args[0]):
-            return shape_op(op, (args[0],) + rest)
+            return made(shape_op(op, (args[0],) + rest), arrays)
         bound = op.bind(args, kwargs)
         if op.sequence >= 0 and not all_tensors(bound[op.sequence]):
             bound = sequence(bound)
         if place >= 0 and is_tensor(bound[place]):
             out = beside(op, bound, place)
             if out is not None:
-                return out
+                return made(out, arrays)
         if positions and not ready(bound, positions, ndarray):
             bound = operands(bound)
-        return shape_op(op, bound)
+        return made(shape_op(op, bound), arrays)
 
     name_method(<PyObject*>function, op.name.encode())
     return function
@@ -116,6 +120,18 @@ def raw_function(Op op, Backend backend, library):
         return library(*args, **kwargs) if out is None else out
 
     return function_of_one if op.n_arrays == 1 else function_of_two if op.n_arrays == 2 else function
+
+
+cdef inline object made(object result, bint arrays):
+    """What an operation made, as an array of the standard's where `arrays` says so."""
+    if arrays:
+        if is_tensor(result):
+            if (<TensorBase>result).value.meta.ndim == 0 and not (<TensorBase>result).array0d:
+                let_items_be_written(<TensorBase>result)
+        elif isinstance(result, tuple):
+            for item in <tuple>result:
+                made(item, True)
+    return result
 
 
 cdef inline bint stands_beside(object x) noexcept:

@@ -395,7 +395,7 @@ cdef TensorBase unpacked(CustomNode node, SavedSlot slot):
         source = node
     before = shown_by(v)
     t = attached(v, source, slot.nr)
-    if slot.array0d and t is not before:        # else it says itself what it is
+    if slot.array0d == 1 and t is not before:   # else it says itself what it is
         t.array0d = True
     return t
 

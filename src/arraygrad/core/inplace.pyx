@@ -10,7 +10,7 @@ from arraygrad.engine.node cimport Frame, Node, NodeHooks, share_deallocation, t
 from arraygrad.core.apply cimport (
     apply_op, basic_key, binary, connect, keep_retaining, observed_call, refresh, view_node, wants_grad,
 )
-from arraygrad.core.arguments cimport to_raw
+from arraygrad.core.arguments cimport is_static, to_raw
 from arraygrad.core.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.operands cimport check_operand, has_tensor, is_like_scalar, listed, mixed, rebinds
@@ -19,9 +19,9 @@ from arraygrad.core.overwriting cimport before_write, bump, mark_overwritten
 from arraygrad.core.value cimport (
     Backend, Extra, TensorBase, find_backend, forbidden_view, new_tensor, refuses_overwriting, replaced, set_history,
 )
+from arraygrad.core.written_scalars cimport ITEMS_WRITTEN
 
-# Libraries whose code is written for the standard.
-cdef frozenset of_the_standard = frozenset(("scipy", "sklearn", "array_api_compat", "array_api_extra"))
+from arraygrad.core.operands import held_array, held_number
 
 
 cdef class ViewWrite(Node):
@@ -238,13 +238,8 @@ cdef int array_written(TensorBase t, object value) except -1:
 
 
 cdef int refuse_scalar(TensorBase t) except -1:
-    """Refuse to write an item of what NumPy makes a scalar of (Note [Scalars]).
-
-    Not in code of the Array API standard's users, for which a result without axes is an array.
-    """
-    if not t.value.meta.ndim and is_like_scalar(t, <Backend>t.value.meta.ops):
-        if sys._getframe().f_globals.get("__name__", "").partition(".")[0] in of_the_standard:
-            return 0
+    """Refuse to write an item of what NumPy makes a scalar of (Note [Scalars])."""
+    if not t.value.meta.ndim and t.array0d != ITEMS_WRITTEN and is_like_scalar(t, <Backend>t.value.meta.ops):
         raise TypeError(f"'numpy.{t.value.meta.dtype}' object does not support item assignment: a computed Tensor "
                         "without axes is a scalar, as in NumPy. Give its name a new value")
     return 0
@@ -418,6 +413,7 @@ cdef int store(TensorBase t, object key, object value) except -1:
     cdef OpNode node = None
     cdef tuple args
     cdef TensorBase tv = None
+    cdef object other
     check_inplace(t, recorded, "setitem")
     if isinstance(value, TensorBase):
         tv = <TensorBase>value
@@ -431,6 +427,12 @@ cdef int store(TensorBase t, object key, object value) except -1:
     elif (type(value) is list or type(value) is tuple) and has_tensor(value):
         value = listed(value)
         return setitem(t, key, value)
+    elif type(value) is not backend.array_type and not is_static(value):
+        other = held_array(value)
+        if other is None and not hasattr(value, "__array__"):
+            other = held_number(value)
+        if other is not None:
+            return setitem(t, key, other)
     if tv is not None and backend.mutable and is_region(tv, t, key):
         return 0                        # the second half of t[key] op= x
     check_operand(op, value, backend)

@@ -28,6 +28,7 @@ from arraygrad.core.saving cimport hooks_for_saved
 from arraygrad.core.value cimport (
     Backend, TensorBase, Value, has_extra, number_tensor, refuses_overwriting, tensor_type, watch,
 )
+from arraygrad.core.written_scalars cimport ITEMS_WRITTEN, let_items_be_written
 
 from arraygrad.engine.node import keep_for_ever
 
@@ -170,6 +171,9 @@ cdef TensorBase number_operation(Op op, PyObject* a, PyObject* b):
     if ts.zero_annihilates or not op.number_value(op, x, y, &r):
         return None
     out = number_tensor(r, (<TensorBase>(tb if ta == NULL else ta)).value.meta)
+    if ta != NULL and (<TensorBase>ta).array0d == ITEMS_WRITTEN or \
+            tb != NULL and (<TensorBase>tb).array0d == ITEMS_WRITTEN:
+        let_items_be_written(out)
     needs = (ta != NULL and (<TensorBase>ta).tracked) | (tb != NULL and (<TensorBase>tb).tracked) << 1
     if not needs or not ts.grad_mode:
         return out

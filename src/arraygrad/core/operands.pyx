@@ -3,9 +3,11 @@
 import importlib
 import numbers
 import operator
+from types import FunctionType
 
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Backend, TensorBase, find_backend, registered, wrap
+from arraygrad.core.written_scalars cimport ITEMS_WRITTEN
 
 cdef extern from "Python.h":
     int Py_EnterRecursiveCall(const char* where) except *       # not zero is an error: 1 or -1
@@ -168,10 +170,14 @@ cdef bint counts(TensorBase t, Backend backend) except -1:
 #     view of a scalar (s.reshape(1), s[None], s[...]) is an array of its own, as in NumPy, and what has no axes, as
 #     s.T, is the scalar again: see note_view.
 # (4) Arrays of immutable libraries know no in-place operator: Python computes `a + b` and gives the name to that.
+# (5) To the Array API standard a result without axes is an array, whose items may be written, and its code does that
+#     (`z = xp.sum(x) / n; z[z < 0] = 0`). NumPy raises there. So TensorBase.array0d is ITEMS_WRITTEN in such results of
+#     the functions of the standard's namespaces, and of operators on them: they are written, also by a mask. In-place
+#     operators give new Tensors as in (1), which the standard leaves open, and a transform gives a scalar.
 # Guarded by tests/core/test_scalars.py.
 cdef bint is_like_scalar(TensorBase t, Backend backend):
     """Whether a Tensor is a number without axes of which NumPy would make a scalar (Note [Scalars])."""
-    return (backend.scalars and t.value.meta.ndim == 0 and not t.array0d
+    return (backend.scalars and t.value.meta.ndim == 0 and (not t.array0d or t.array0d == ITEMS_WRITTEN)
             and (t.extra is None or t.extra.parent is None))
 
 
@@ -204,13 +210,41 @@ cdef bint is_single(object x) except -1:
     return getattr(x, "ndim", None) == 0 and hasattr(x, "item")
 
 
+def held_array(x):
+    """What an object of a program's class gives as its array, by `__array__`: an array or a Tensor. None: it has none.
+
+    NumPy takes no Tensor there. Labelled arrays of libraries, whose labels would be lost, are not asked.
+    """
+    cdef object method = getattr(type(x), "__array__", None)
+    if type(method) is not FunctionType or str(type(x).__module__).partition(".")[0] in _LABELLED:
+        return None
+    return x.__array__()
+
+
+_LABELLED = frozenset(("pandas", "polars", "xarray", "torch", "jax", "jaxlib", "cupy", "arraygrad"))
+
+
+def held_number(x):
+    """What an object of a program's class gives as its number, by `__float__` or `__complex__`; None: it has none."""
+    cdef object method
+    for name in ("__complex__", "__float__"):
+        method = getattr(type(x), name, None)
+        if type(method) is FunctionType:
+            return method(x)
+    return None
+
+
 cdef object array_like(Op op, object x, bint on_left, Backend backend):
     """An array that `other_operand` takes now that its type is known; NotImplemented where its class decides (2)."""
+    cdef object found
     import numpy
     try:
         other = find_backend(x)
     except TypeError:
         if on_left or isinstance(x, numpy.ndarray) or not answers(op, type(x)):
+            found = held_array(x)
+            if found is not None:
+                return found
             raise
         return NotImplemented
     if other is not backend and not is_single(x):

@@ -1,7 +1,7 @@
 """Public functions from the table: one per entry, with its exact signature.
 
-May import: engine, core.apply, core.op, ops, core.tensor, core.calls. Methods of Tensor are in `numpy_api.methods`,
-NumPy's protocols in `numpy_api.handlers`.
+May import: engine, core.apply, core.op, core.operands, ops, core.tensor, core.calls. Methods of Tensor are in
+`numpy_api.methods`, NumPy's protocols in `numpy_api.handlers`.
 
 A function does three things: put its arguments in the order of the entry's parameters, make arrays of Python lists
 and of lone scalars, and call `apply_op`, which unwraps, computes, records and wraps. All are compiled closures
@@ -15,6 +15,7 @@ import numpy
 
 from arraygrad.core.apply import note_sign
 from arraygrad.core.calls import binary_function, general_function, unary_function
+from arraygrad.core.operands import held_array
 from arraygrad.core.tensor import (
     Tensor,
     apply_op,
@@ -76,7 +77,7 @@ _SCALARS = (bool, int, float, complex, numpy.generic)
 _LISTED = (list, tuple, *_SCALARS)
 
 
-def function_for(op, module, default=None):
+def function_for(op, module, default=None, arrays=False):
     """The public function of a table Op, as `module` shows it.
 
     Parameters
@@ -87,18 +88,20 @@ def function_for(op, module, default=None):
         Dotted name of the module that holds the function: with the entry's name it is where pickle looks for it.
     default
         Function without arguments that returns the Backend of calls without any array, as `sin(0.5)`; None: NumPy.
+    arrays : bool
+        Whether results without axes are arrays to write, as the standard has them (Note [Scalars], 5, in operands.pyx).
     """
     signature = op.signature
     if _all_positional(signature) and op.sequence < 0:
-        arrays = array_positions(op)
-        if len(op.params) == 1 and arrays == (0,) and op.defaults[0] is inspect.Parameter.empty:
-            function = unary_function(op, lambda x: _operand(x, default))
-        elif len(op.params) == 2 and arrays == (0, 1) and op.defaults[1] is inspect.Parameter.empty:
-            function = binary_function(op, lambda pair: _operands(arrays, pair, default))
+        places = array_positions(op)
+        if len(op.params) == 1 and places == (0,) and op.defaults[0] is inspect.Parameter.empty:
+            function = unary_function(op, lambda x: _operand(x, default), arrays)
+        elif len(op.params) == 2 and places == (0, 1) and op.defaults[1] is inspect.Parameter.empty:
+            function = binary_function(op, lambda pair: _operands(places, pair, default), arrays)
         else:
-            function = _general(op, default)
+            function = _general(op, default, arrays)
     else:
-        function = _general(op, default)
+        function = _general(op, default, arrays)
     function.__name__ = op.name
     function.__qualname__ = op.name
     function.__module__ = module
@@ -109,10 +112,10 @@ def function_for(op, module, default=None):
     return function
 
 
-def make_functions(extension, module, default=None):
+def make_functions(extension, module, default=None, arrays=False):
     """dict name -> public function of every entry of one extension ("", "linalg", "fft") that has a public name."""
     return {
-        op.name: function_for(op, module, default)
+        op.name: function_for(op, module, default, arrays)
         for op in OPS.values()
         if op.entry.extension == extension and not op.name.startswith("_")
     }
@@ -148,7 +151,7 @@ def contains_tensor(obj):
 # -- kinds of functions ------------------------------------------------------------------------------------------------
 
 
-def _general(op, default):
+def _general(op, default, arrays):
     positions = array_positions(op)
     return general_function(
         op,
@@ -156,6 +159,7 @@ def _general(op, default):
         lambda bound: _operands(positions, bound, default),
         None if op.sequence < 0 else lambda bound: _sequence(op.sequence, bound, default),
         numpy.ndarray,
+        arrays,
     )
 
 
@@ -166,7 +170,15 @@ def _operand(x, default):
     """A lone operand: scalars and lists become Tensors, arrays pass."""
     if isinstance(x, _LISTED):
         return to_tensor(x, default() if default is not None else None)
-    return x
+    return _given(x)
+
+
+def _given(x):
+    """The array that an object of a program's class holds; anything else as it is."""
+    if isinstance(x, Tensor | numpy.ndarray):
+        return x
+    made = held_array(x)
+    return x if made is None else made
 
 
 def _operands(positions, args, default):
@@ -183,7 +195,10 @@ def _operands(positions, args, default):
         elif isinstance(value, list | tuple):
             lists = (i,) if lists is None else (*lists, i)
         else:
-            found = value
+            found = _given(value)
+            if found is not value:
+                args = (*args[:i], found, *args[i + 1 :])
+                found = found.array if isinstance(found, Tensor) else found
     if found is not None and lists is None and (scalars is None or isinstance(found, numpy.ndarray)):
         return args
     backend = backend_of(found) if found is not None else default() if default is not None else None
@@ -212,9 +227,12 @@ def _sequence(position, args, default):
             backend = backend_of(found.array if isinstance(found, Tensor) else found)
         else:
             backend = default() if default is not None else None
-        items = [to_tensor(i, backend) if isinstance(i, _LISTED) else i for i in items]
+        items = [to_tensor(i, backend) if isinstance(i, _LISTED) else _given(i) for i in items]
     else:
-        return args
+        given = [_given(i) for i in items]
+        if all(new is old for new, old in zip(given, items, strict=True)):
+            return args
+        items = given
     return (*args[:position], items, *args[position + 1 :])
 
 

@@ -117,7 +117,7 @@ def build(module_globals, library):
     name = module_globals["__name__"]
     raw = _raw_or_absent(library)
     default = _default_backend(raw)
-    contents = make_functions("", name, default)
+    contents = make_functions("", name, default, arrays=True)
     contents.update(_info.make_info(raw, name))
     contents.update(creation.make_creation(raw, name, default))
     contents.update(CONSTANTS)
@@ -160,11 +160,11 @@ def build_extension(module_globals, library, extension):
     name = module_globals["__name__"]
     raw = _raw_or_absent(library)
     default = _default_backend(raw)
-    contents = make_functions(extension, name, default)
+    contents = make_functions(extension, name, default, arrays=True)
     if extension == "linalg":
         for shared in _ALSO_IN_LINALG:
             if shared in OPS:
-                contents[shared] = function_for(OPS[shared], name, default)
+                contents[shared] = function_for(OPS[shared], name, default, arrays=True)
     contents.update(creation.make_creation(raw, name, default, extension))
     _finish(module_globals, contents)
     module_globals["__all__"] = sorted(contents)

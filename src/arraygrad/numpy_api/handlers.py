@@ -21,6 +21,7 @@ from arraygrad.core.protocol_shapes import ptp
 from arraygrad.core.protocols import add_protocol_functions, add_recorded, is_served, numpy_function
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
+from arraygrad.numpy_api.plainly import computed_plainly
 from arraygrad.ops import OPS
 
 __all__ = ["array_function", "array_ufunc", "handlers", "numpy_name", "ufuncs"]
@@ -108,7 +109,9 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     name = _name(ufunc)
     out = _outs(name, kwargs.pop("out", None))
     if function is None:
-        raise _unsupported(name, ufunc)
+        if out is not None:
+            raise _unsupported(name, ufunc)
+        return computed_plainly(getattr(ufunc, method), inputs, kwargs, lambda: _unsupported(name, ufunc))
     if out is not None:
         inputs = read_apart(inputs, out)
     if method == "__call__":
@@ -171,7 +174,7 @@ def array_function(function, types, args, kwargs):
     if ours is None and module.startswith("numpy.polynomial") and hasattr(function, "_implementation"):
         return function._implementation(*args, **kwargs)  # NumPy's plain code, which adopted calls record
     if ours is None:
-        raise _unsupported(name)
+        return computed_plainly(function, args, kwargs, lambda: _unsupported(name))
     (out,) = _outs(name, kwargs["out"])
     kwargs = {key: read_apart(value, (out,)) for key, value in kwargs.items() if key != "out"}
     result = ours(*read_apart(args, (out,)), **kwargs)

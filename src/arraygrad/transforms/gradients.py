@@ -661,6 +661,8 @@ def _real_array(trace):
         meta = meta_of(out)
     except TypeError:
         lacking = "; does it lack a return statement?" if out is None else ""
+        if type(out).__module__.partition(".")[0] == "xarray":
+            lacking = ": return its array, result.data"
         raise TypeError(f"{what} {type(out).__name__}, but {name} needs an array{lacking}") from None
     if meta.is_complex:
         raise TypeError(

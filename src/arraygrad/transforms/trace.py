@@ -15,7 +15,7 @@ import warnings
 import numpy
 
 from arraygrad.autograd.graph import walk
-from arraygrad.autograd.python_numbers import Place, warn_at
+from arraygrad.autograd.python_numbers import Place, told_of, warn_at
 from arraygrad.core.containers import LEAF, align, flatten, leaf_names, stands_for, unflatten
 from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import is_scalar
@@ -234,6 +234,9 @@ class Trace(Traced):
         for sign, what in _KNOW_NO_TENSOR:
             if sign in text:
                 error.add_note(f"{self.name}: {what}")
+        way = told_of(error)
+        if way:
+            raise TypeError(way) from error
 
     def is_constant(self):
         """Whether the graph behind the results leads to the arguments through step functions only, or not at all."""

@@ -122,6 +122,11 @@ def register(obj):
             f"{name} can't be differentiated: its * is a matrix product; give numpy.asarray(x), which shares its "
             "memory, and write @ for products"
         )
+    if cls.__module__.partition(".")[0] == "astropy":
+        raise TypeError(
+            f"{name} can't be differentiated: its unit is no part of a derivative; give its numbers, q.to_value(unit), "
+            "and give the result its unit outside of the function"
+        )
     raise TypeError(
         f"{name} is a subclass of numpy.ndarray whose operations arraygrad does not know; give numpy.asarray(x), "
         "which shares its memory"

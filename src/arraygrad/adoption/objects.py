@@ -1,0 +1,79 @@
+"""Objects of the program's that give a Tensor as their array or number, where compiled code asks them for it.
+
+May import: core.inplace, core.operands, core.tensor, numpy.
+
+Note [Objects that hold Tensors]
+~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+NumPy calls an object's `__array__`, and Python its `__float__`, in compiled code that takes no Tensor from it: an error
+that names Tensor's class or "not producing an array". A stand-in that gets it asks the objects among its arguments
+itself, and computes with the arrays and numbers that they give. So nothing is asked twice but where the real call has
+failed, and calls without such objects cost nothing. What is no stand-in (ufuncs, compiled code) fails: `Trace.explain`
+says how to write it.
+Guarded by tests/adoption/test_objects_that_hold_tensors.py.
+"""
+
+import numpy
+
+from arraygrad.core.inplace import is_scalar
+from arraygrad.core.operands import held_array, held_number
+from arraygrad.core.tensor import Tensor
+
+__all__ = ["asked_again", "number_held", "numbers_held"]
+
+_DEPTH = 32  # how deep lists are looked into
+
+
+def asked_again(error, args, kwargs, adopting=True):
+    """(args, kwargs) with the arrays and numbers that objects among them hold; raises `error` if that is no remedy."""
+    if not adopting or not _gave_a_tensor(error):
+        raise error
+    found = []
+    args = [_without_objects(x, found, 0) for x in args]
+    kwargs = {name: _without_objects(x, found, 0) for name, x in kwargs.items()}
+    if not found:
+        raise error
+    return args, kwargs
+
+
+def number_held(error, x, adopting=True):
+    """The 0-d Tensor that an object gives as its number, by `__float__` or `__complex__`; else raises `error`."""
+    if not adopting or isinstance(x, Tensor) or not _gave_a_tensor(error):
+        raise error
+    made = held_number(x)
+    if type(made) is Tensor and not made.ndim and is_scalar(made):
+        return made
+    raise error
+
+
+def numbers_held(error, args, adopting=True):
+    """The arguments with such numbers in the places of the objects that hold them; else raises `error`."""
+    found = [x if isinstance(x, _NO_OBJECTS) else number_held(error, x, adopting) for x in args]
+    if all(new is old for new, old in zip(found, args, strict=True)):
+        raise error
+    return found
+
+
+_NO_OBJECTS = (Tensor, int, float, complex, str, numpy.generic, list, tuple)
+
+
+def _gave_a_tensor(error):
+    text = str(error)
+    return (
+        "__array__ method not producing an array" in text
+        or ("returned non-" in text and "Tensor" in text)
+        or "so no array library is known to serve it" in text
+    )
+
+
+def _without_objects(x, found, depth):
+    if type(x) is list or type(x) is tuple:
+        return type(x)([_without_objects(item, found, depth + 1) for item in x]) if depth < _DEPTH else x
+    if isinstance(x, Tensor | numpy.ndarray | numpy.generic):
+        return x
+    made = held_array(x)
+    if made is None and not hasattr(type(x), "__array__"):
+        made = held_number(x)
+    if made is None:
+        return x
+    found.append(x)
+    return made

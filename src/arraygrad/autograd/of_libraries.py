@@ -1,0 +1,79 @@
+"""What to write in the place of functions of libraries that take no Tensor, and which errors of theirs say so.
+
+May import: the standard library.
+
+A library that converts what it is given asks a Tensor for an array, which is refused with these words. Others know no
+Tensor at all and raise errors of their own: `told` reads them.
+"""
+
+import re
+
+__all__ = ["told", "way_of"]
+
+_WAYS = {
+    "astropy": "A Quantity holds plain numbers: compute with the numbers, q.to_value(unit), and give the result its "
+    "unit outside of the function that is differentiated. ",
+    "jax": "JAX's functions take no Tensor: wrap the function once, g = arraygrad.interop.from_jax(f), and call g(t), "
+    "which is recorded; in float64 after jax.config.update('jax_enable_x64', True). ",
+    "mpmath": "mpmath's numbers hold no gradient: NumPy's functions and those of arraygrad.special are recorded. ",
+    "pandas": "pandas keeps plain numbers: compute with series.to_numpy(), and give the result its labels again, "
+    "pandas.Series(result, series.index). ",
+    "sympy": "SymPy's functions take no Tensor: make a function of NumPy's of the expression, "
+    "sympy.lambdify(symbols, expression, 'numpy'), and call that, which is recorded. ",
+    "torch": "PyTorch's functions take no Tensor of arraygrad's: wrap the function once, "
+    "g = arraygrad.interop.from_torch(f), and call g(t), which is recorded. ",
+}
+_WAYS["jaxlib"] = _WAYS["jax"]
+
+_OF_OBJECTS = (
+    "NumPy asks this object for its array, by `__array__`, in compiled code that takes no Tensor from it. "
+    "{}numpy.asarray(x) of the object x is recorded: give that to the function. "
+)
+_OF_NUMBERS = (
+    "Python asks this object for its number, by `{}`, in compiled code that takes no Tensor from it. {}float(x), "
+    "functions of math and numpy.array([x], dtype=float) of the object x are recorded. "
+)
+_ADOPTED = "In arraygrad.grad(f, adopt=True) "
+_NUMBER = "Where only the number is meant, give it arraygrad.stop_gradient(x).item()."
+
+
+def way_of(library, adopting):
+    """What to write where a function of a third party's library gets a Tensor that requires grad."""
+    known = _WAYS.get(library)
+    if known is None:
+        known = f"{library}'s functions take no Tensor where they convert what they are given. "
+        if not adopting:
+            known += f"{_ADOPTED}what is Python code of theirs may be recorded. "
+        known += "Compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
+    return f"Give {library} t.detach() where only the values are meant, as for a plot, a log or a check. {known}"
+
+
+def told(error, expression, libraries):
+    """What to write in the place of an expression that raised `error`, as what it calls knows no Tensor; "" for others.
+
+    `libraries`: names of the packages whose frames the error came through.
+    """
+    text = str(error)
+    if isinstance(error, RecursionError):
+        return f"{_WAYS['sympy']}{_NUMBER}" if "sympy" in libraries else ""
+    if not isinstance(error, TypeError | ValueError):
+        return ""
+    if "__array__ method not producing an array" in text:
+        return f"{_OF_OBJECTS.format(_ADOPTED)}{_NUMBER}"
+    found = re.search(r"(__\w+__) returned non-\w+ \(type arraygrad\.", text)
+    if found is not None:
+        return f"{_OF_NUMBERS.format(found[1], _ADOPTED)}{_NUMBER}"
+    if re.search(r"must be .*Tensor.*, not .*arraygrad\.|expected np\.ndarray \(got arraygrad", text):
+        return f"{_WAYS['torch']}torch.from_numpy(t.numpy()) holds the values, without a gradient."
+    if "arraygrad.core.tensor.Tensor'> is not a valid JAX type" in text:
+        return f"{_WAYS['jax']}jax.numpy.asarray(t.numpy()) holds the values, without a gradient."
+    if text.startswith("cannot create mpf from"):
+        return f"{_WAYS['sympy' if 'sympy' in libraries else 'mpmath']}{_NUMBER}"
+    if "Different number of diagonals and offsets" in text:
+        return (
+            "SciPy's diags takes no Tensor: take arraygrad.scipy.sparse.diags, which is recorded, or call SciPy's in "
+            "arraygrad.grad(f, adopt=True)."
+        )
+    if text == "'int' object is not callable" and ".size(" in expression:
+        return "The size of a Tensor is a number, as that of an array: x.size, or x.shape[0] for x.size(0)."
+    return ""

@@ -1,0 +1,66 @@
+"""Functions without a derivative on what an adopted call made and no gradient reaches: they get plain arrays.
+
+May import: core.tensor, numpy.
+
+A function that is not recorded is refused with a Tensor. In an adopted call `numpy.zeros(3)` is a Tensor too, though
+the program knows nothing of it, and where none of the arguments requires grad there is no gradient to lose: the
+function gets the plain arrays that they would be. It may not write them, as nodes keep their memory.
+"""
+
+import numpy
+
+from arraygrad.core.tensor import Tensor, wrap_raw
+
+__all__ = ["computed_plainly", "set_adoption"]
+
+_adopting = None  # whether this thread runs an adopted call; see set_adoption
+
+
+def set_adoption(question):
+    """Have `question()` say whether this thread runs an adopted call."""
+    global _adopting
+    _adopting = question
+
+
+def computed_plainly(function, args, kwargs, refusal):
+    """What `function` makes of the arguments as plain arrays; raises `refusal()` where a gradient may be lost.
+
+    Raises
+    ------
+    ValueError
+        By the function, if it writes an argument.
+    """
+    if _adopting is None or not _adopting() or "out" in kwargs:
+        raise refusal()
+    found = []
+    args = _plain(args, found)
+    kwargs = _plain(kwargs, found)
+    if any(t.requires_grad for t in found):
+        raise refusal()
+    return _shown(function(*args, **kwargs), [numpy.asarray(t) for t in found])
+
+
+def _plain(value, found, depth=8):
+    """Arguments with arrays that can't be written in the places of Tensors, which are noted."""
+    kind = type(value)
+    if isinstance(value, Tensor):
+        found.append(value)
+        if value.requires_grad:
+            return value
+        array = numpy.asarray(value).view()
+        array.flags.writeable = False
+        return array
+    if depth and kind in (list, tuple):
+        return kind([_plain(item, found, depth - 1) for item in value])
+    if depth and kind is dict:
+        return {key: _plain(item, found, depth - 1) for key, item in value.items()}
+    return value
+
+
+def _shown(made, given):
+    """A new array with a derivative as a Tensor, which can be written; one over memory of an argument as it is."""
+    if type(made) is tuple:
+        return tuple([_shown(item, given) for item in made])
+    if type(made) is not numpy.ndarray or made.dtype.kind not in "fc" or not made.ndim:
+        return made
+    return made if any(numpy.may_share_memory(made, array) for array in given) else wrap_raw(made)

@@ -1,0 +1,127 @@
+"""Libraries that take no Tensor: the error names the program's line, not the library's, and a way out that is right.
+
+The class: a library (PyTorch, JAX, SymPy, mpmath, matplotlib, pandas, SciPy's sparse matrices, NumPy's iterators) x one
+of its functions x adopted or not; attributes that PyTorch's tensors have; float() and math in single precision.
+
+Imports the public names of arraygrad.
+"""
+
+import importlib
+import math
+import re
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+
+X = np.array([0.5, 1.1, 1.7])
+HERE = rf"{re.escape(__file__.rpartition('/')[2])}:\d+, in "
+
+
+def lib(name):
+    return pytest.importorskip(name, exc_type=ImportError)
+
+
+def plotted(x):
+    plt = lib("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    plt.figure()
+    return plt
+
+
+CASES = {
+    "torch.sum": ("torch", lambda m, x: m.sum(x), "from_torch", lambda m: ag.interop.from_torch(m.sum)),
+    "torch.sin": ("torch", lambda m, x: m.sin(x).sum(), "from_torch",
+                  lambda m: ag.interop.from_torch(lambda x: m.sin(x).sum())),
+    "torch.from_numpy": ("torch", lambda m, x: m.from_numpy(x).sum(), "from_torch",
+                         lambda m: ag.interop.from_torch(m.sum)),
+    "torch.as_tensor": ("torch", lambda m, x: m.as_tensor(x).sum(), "from_torch",
+                        lambda m: ag.interop.from_torch(m.sum)),
+    "jnp.sum": ("jax.numpy", lambda m, x: m.sum(x), "interop.from_jax", lambda m: ag.interop.from_jax(m.sum)),
+    "jnp.dot": ("jax.numpy", lambda m, x: m.dot(x, x), "interop.from_jax",
+                lambda m: ag.interop.from_jax(lambda x: m.dot(x, x))),
+    "jnp.asarray": ("jax.numpy", lambda m, x: m.asarray(x).sum(), "interop.from_jax",
+                    lambda m: ag.interop.from_jax(m.sum)),
+    "sympy.sin": ("sympy", lambda m, x: m.sin(x[0]), "lambdify",
+                  lambda m: lambda x: m.lambdify(m.Symbol("a"), m.sin(m.Symbol("a")), "numpy")(x[0])),
+    "sympy.Symbol": ("sympy", lambda m, x: m.Symbol("a") * x[0], "lambdify",
+                     lambda m: lambda x: m.lambdify(m.Symbol("a"), 2 * m.Symbol("a"), "numpy")(x[0])),
+    "sympy.Float": ("sympy", lambda m, x: m.Float(x[0]), "lambdify",
+                    lambda m: lambda x: m.lambdify(m.Symbol("a"), 2 * m.Symbol("a"), "numpy")(x[0])),
+    "mpmath.sin": ("mpmath", lambda m, x: m.sin(x[0]), "NumPy's functions", lambda m: lambda x: np.sin(x[0])),
+    "plt.plot": ("matplotlib.pyplot", lambda m, x: (plotted(x).plot(x), x.sum())[1], r"Give matplotlib t\.detach\(\)",
+                 lambda m: lambda x: (plotted(x).plot(x.detach()), x.sum())[1]),
+    "plt.hist": ("matplotlib.pyplot", lambda m, x: (plotted(x).hist(x), x.sum())[1], r"Give matplotlib t\.detach\(\)",
+                 lambda m: lambda x: (plotted(x).hist(x.detach()), x.sum())[1]),
+    "pd.Series": ("pandas", lambda m, x: m.Series(x).sum(), r"Give pandas t\.detach\(\)",
+                  lambda m: lambda x: (m.Series(x.detach()), x.sum())[1]),
+    "np.ndenumerate": ("numpy", lambda m, x: sum(v for _, v in m.ndenumerate(x)), "ndindex",
+                       lambda m: lambda x: sum(x[i] for i in m.ndindex(x.shape))),
+    "np.nditer": ("numpy", lambda m, x: sum(v for v in m.nditer(x)), "ndindex",
+                  lambda m: lambda x: sum(x[i] for i in m.ndindex(x.shape))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("adopt", [True, False])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.filterwarnings("ignore")
+def test_the_error_names_the_line_and_a_way_that_works(case, adopt):
+    name, f, text, way = CASES[case]
+    module = lib(name)
+    with pytest.raises(TypeError) as error:
+        ag.grad(lambda x: f(module, x), adopt=adopt)(X)
+    told = "\n".join([str(error.value), *getattr(error.value, "__notes__", ())])
+    assert re.search(HERE, told)
+    assert re.search(text, told)
+    assert told.find("site-packages") < 0 or re.search(HERE, told).start() < told.find("site-packages")
+    other = way(module)
+    x = X.astype(np.float32) if name == "jax.numpy" else X  # JAX is in single precision where nothing says otherwise
+    gradient = ag.grad(lambda x: other(x) * 1.0, adopt=adopt)(x)
+    steps = np.eye(3) * 1e-6
+
+    def plain(x):
+        with ag.no_grad():
+            return float(other(ag.asarray(x)))
+
+    differences = [(plain(X + d) - plain(X - d)) / 2e-6 for d in steps] if name != "jax.numpy" else None
+    expected = {"jnp.sum": np.ones(3), "jnp.asarray": np.ones(3), "jnp.dot": 2 * X}.get(case, differences)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_diags_of_a_tensor():
+    sparse = lib("scipy.sparse")
+    with pytest.raises(TypeError, match=rf"{HERE}.*arraygrad\.scipy\.sparse\.diags, which is recorded"):
+        ag.grad(lambda x: (sparse.diags(x) @ np.ones(3)).sum(), adopt=False)(X)
+    ours = importlib.import_module("arraygrad.scipy.sparse")
+    for f, adopt in ((lambda x: (ours.diags(x) @ np.ones(3)).sum(), False),
+                     (lambda x: (sparse.diags(x) @ np.ones(3)).sum(), True)):  # fmt: skip
+        np.testing.assert_allclose(ag.grad(f, adopt=adopt)(X), np.ones(3))
+
+
+def test_size_that_is_called():
+    with pytest.raises(TypeError, match=rf"{HERE}.*x\.size\(0\): .*x\.shape\[0\] for x\.size\(0\)"):
+        ag.grad(lambda x: x.sum() / x.size(0))(X)
+    three = 3
+    with pytest.raises(TypeError, match=r"^'int' object is not callable"):  # another number: as it is
+        ag.grad(lambda x: x.sum() / three(0))(X)
+
+
+def test_testing_is_an_attribute_of_the_package():
+    assert ag.testing is importlib.import_module("arraygrad.testing")
+
+
+@pytest.mark.parametrize("f", [lambda x: float(x[0]) * 2, lambda x: math.sin(x[0]) * 2])
+def test_numbers_of_single_precision_are_refused_for_what_they_are(f):
+    x = X.astype(np.float32)
+    with pytest.raises(TypeError, match=r"In float32 adoption keeps no Python numbers.*x\.astype\(float\)") as error:
+        ag.grad(f, adopt=True)(x)
+    assert "by `is`" not in str(error.value)
+    assert ag.grad(lambda x: f(x.astype(float)), adopt=True)(x)[0] == pytest.approx(ag.grad(f, adopt=True)(X)[0])
+
+
+@pytest.mark.parametrize("f", [lambda x: float(x[0]) * 2, lambda x: math.sin(x[0]) * 2])
+def test_numbers_without_adoption_name_it(f):
+    with pytest.raises(TypeError, match=rf"{HERE}.*In arraygrad\.grad\(f, adopt=True\) float\(\) and"):
+        ag.grad(f, adopt=False)(X)
+    assert np.isfinite(ag.grad(f, adopt=True)(X)).all()
