@@ -31,17 +31,15 @@ def results(size, kind):
     return (size * np.array([1.0, 0.4, -0.3])).astype(kind)
 
 
-@pytest.mark.parametrize(
-    ("size", "kind"),
-    [*[(n, np.float64) for n in (1e-11, 1e-9, 1e-6, 1.0, 1e200)], (1e-2, np.float32), (1.0, np.float32)],
-)
+SIZES = [*[(n, np.float64) for n in (1e-11, 1e-9, 1e-6, 1.0, 1e200)], (1e-2, np.float32), (1.0, np.float32)]
+
+
+@pytest.mark.parametrize(("size", "kind"), SIZES)
 @pytest.mark.parametrize("other", OTHERS)
 def test_another_result_is_refused_whatever_its_size(other, size, kind):
     theirs = results(size, kind)
     with pytest.raises(NotDifferentiable, match="has another result than SciPy's"):
-        compared(
-            OTHERS[other](theirs) if kind is np.float64 else OTHERS[other](theirs) * kind(1.1), theirs, [kind(1.0)]
-        )
+        compared(OTHERS[other](theirs) * (kind(1.0) if kind is np.float64 else kind(1.1)), theirs, [kind(1.0)])
 
 
 @pytest.mark.parametrize(("kind", "rounding"), [(np.float64, 1e-15), (np.float32, 1e-6)])

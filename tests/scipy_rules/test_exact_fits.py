@@ -76,7 +76,7 @@ def test_third_derivatives_at_an_exact_fit(name):
 
 @pytest.mark.parametrize("name", ["stdtr", "t.cdf", "gamma.cdf"])
 def test_elements_that_are_not_taken_stay_out(name):
-    """Densities and their slopes may be infinite at the ends of the support: another element does not mind."""
+    """Densities and their slopes may be infinite at an end of the support: that does not count for others."""
     f, _, at = CASES[name]
     place = 1 if name == "stdtr" else 0
     ends = {"stdtr": [0.0], "t.cdf": [0.0, np.inf], "gamma.cdf": [0.0]}[name]

@@ -8,6 +8,7 @@ pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed"
 from scipy.spatial.transform import Rotation
 
 import arraygrad as ag
+from arraygrad.scipy.spatial import transform
 
 MATRIX = np.eye(3) + 0.3 * np.array([[0, -1.0, 0.2], [0.5, 0, 0], [0, 0.1, 0.3]])
 WEIGHTS = np.cos(np.arange(9.0)).reshape(3, 3)
@@ -82,3 +83,43 @@ def test_reduce_and_approx_equal():
 def test_what_a_rotation_of_a_tensor_lacks_is_refused_by_name():
     with pytest.raises(TypeError, match=r"Rotation\.as_davenport: the rotation holds a Tensor.*compose it of as_euler"):
         ag.grad(lambda v: Rotation.from_rotvec(v).as_davenport(np.eye(3), "e", 0).sum(), adopt=True)(VECTOR)
+
+
+# -- matrices that are rotations already: the nearest one has derivatives of every order -------------------------------
+
+TURN = Rotation.from_rotvec([0.4, -0.7, 0.9]).as_matrix()
+NEAR_ROTATIONS = {
+    "exactly": np.eye(3)[[1, 2, 0]], "up to rounding": TURN, "nearly": TURN + 1e-11 * np.arange(9.0).reshape(3, 3),
+    "roughly": TURN + 0.02 * np.cos(np.arange(9.0).reshape(3, 3)), "not": TURN @ np.diag([1.0, 2.0, 0.7]),
+}  # fmt: skip
+OF_ROTATIONS = {
+    "as_rotvec": lambda r: r.as_rotvec() @ np.array([0.3, -1.0, 0.5]),
+    "as_matrix": lambda r: np.sum(r.as_matrix() * np.sin(np.arange(9.0).reshape(3, 3) + 1.0)),
+    "as_quat": lambda r: r.as_quat() @ np.array([0.3, 0.8, -1.0, 0.5]),
+    "as_euler": lambda r: r.as_euler("zyx") @ np.array([0.3, -1.0, 0.5]),
+    "apply": lambda r: np.prod(r.apply([1.0, 2.0, 3.0])),
+}
+
+
+@pytest.mark.parametrize("how", NEAR_ROTATIONS)
+@pytest.mark.parametrize("name", OF_ROTATIONS)
+def test_derivatives_of_every_order_of_the_nearest_rotation(name, how):
+    """By differences of the derivative one order lower, along a direction."""
+
+    def f(m):
+        return OF_ROTATIONS[name](transform.Rotation.from_matrix(m))
+
+    m = NEAR_ROTATIONS[how]
+    along = np.random.default_rng(3).normal(size=(3, 3))
+
+    def slope(function):
+        return lambda m: np.sum(ag.grad(function)(m) * along)
+
+    lower = [f, slope(f), slope(slope(f))]
+    for order, function in enumerate(lower, 1):
+        found = float(np.sum(ag.grad(function)(m) * along))
+        h = 1e-3
+        ends = [float(np.asarray(function(m + k * h * along))) for k in (1, -1, 2, -2)]
+        expected = (8.0 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12.0 * h)
+        size = max(abs(expected), 1.0)
+        assert abs(found - expected) < 1e-6 * size * 30.0 ** (order - 1), (order, found, expected)

@@ -195,6 +195,21 @@ def test_summaries_of_a_gaussian_with_a_tail_of_a_power(method, beta, m):
     np.testing.assert_allclose(found, expected, rtol=2e-6)
 
 
+@pytest.mark.parametrize("a", [0.5, -0.3])
+def test_entropy_of_a_skew_cauchy_law_does_not_depend_on_the_skew(a):
+    assert abs(ag.grad(stats.skewcauchy.entropy)(a)) < 1e-9
+
+
+def test_moments_of_a_beta_negative_binomial_law():
+    """Its tail is a power, of which a sum has few digits: the formulas of JKK 6."""
+    for method in ("mean", "var", "std"):
+        f, at, h = getattr(scipy.stats.betanbinom, method), np.array([9.3, 1.4]), 1e-3
+        found = ag.grad(lambda v, method=method: getattr(stats.betanbinom, method)(5, v[0], v[1]))(at)
+        ends = [[f(5, *(at + k * e)) for k in (1, -1, 2, -2)] for e in h * np.eye(2)]
+        expected = [(8.0 * (e[0] - e[1]) - (e[2] - e[3])) / (12.0 * h) for e in ends]
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize("place", [0.2, 0.31, 0.5, 0.8])
 def test_an_integral_over_a_kink_is_seen_by_its_derivatives(place):
     """Divided elsewhere than at the kinks the value of this mean has six digits, and its derivatives have four."""

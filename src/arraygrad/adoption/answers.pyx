@@ -1,7 +1,6 @@
 # What an adopted call answers often: isinstance, type, hasattr, float; what a number is in a plain call.
-# May import: adoption.exchange, adoption.objects, core.adopted, autograd.python_numbers, engine.node, core.apply, core.convert,
-#
-# core.value, core.operands, core.tensor, numpy, the standard library.
+# May import: adoption.exchange, adoption.objects, core.adopted, autograd.python_numbers, engine.node, core.apply,
+# core.convert, core.op, core.value, core.operands, core.tensor, numpy, the standard library.
 import dis
 import functools
 import sys
@@ -216,31 +215,23 @@ cdef int origin_of(Node start) except -1:
     cdef dict known = {}
     cdef list waiting = [start]
     cdef Node node
-    cdef int found
     while waiting:
         node = waiting[-1]
-        if node not in known:
-            if len(known) == MOST_ASKED:
-                return OPEN
-            known[node] = own_origin(node)
-        elif known[node] != OF_OPERANDS:
+        if node not in known and len(known) == MOST_ASKED:
+            return OPEN
+        if known.get(node, OF_OPERANDS) == OF_OPERANDS:
+            known[node] = own_origin(node) if node not in known else origin_by_operands(node, known, waiting)
+            if known[node] == FLOAT:
+                node.flags |= NODE_FLOAT
+        else:
             waiting.pop()
-            continue
-        if known[node] == OF_OPERANDS:
-            found = origin_by_operands(node, known, waiting)
-            if found != OF_OPERANDS:
-                known[node] = found
-                if found == FLOAT:
-                    node.flags |= NODE_FLOAT
     return known[start]
 
 
 cdef int own_origin(Node node) except -1:
     """What a node says by itself; OF_OPERANDS: that depends on what it was computed of."""
-    if node.flags & NODE_FLOAT:
-        return FLOAT
-    if node.flags & (NODE_MAYBE_FLOAT | NODE_PYTHON):
-        return OPEN
+    if node.flags & (NODE_FLOAT | NODE_MAYBE_FLOAT | NODE_PYTHON):
+        return FLOAT if node.flags & NODE_FLOAT else OPEN
     name = node.name()
     if name.startswith("AccumulateGrad"):
         for trace in list(RUNNING.values()):
@@ -252,21 +243,17 @@ cdef int own_origin(Node node) except -1:
 
 
 cdef int origin_by_operands(Node node, dict known, list waiting) except -1:
-    """What an operator made, by Note [Float or scalar of NumPy's], 2. An operand that is not known yet is appended."""
-    cdef int one = OPEN, other = OPEN
-    if node.e0 is not None:
-        one = known.get(node.e0, OF_OPERANDS)
-        if one == OF_OPERANDS:
-            waiting.append(node.e0)
-            return OF_OPERANDS
-    if one == SCALAR or node.name() in of_one:
-        return one
-    if node.e1 is not None:
-        other = known.get(node.e1, OF_OPERANDS)
-        if other == OF_OPERANDS:
-            waiting.append(node.e1)
-            return OF_OPERANDS
-    return SCALAR if other == SCALAR else FLOAT if one == FLOAT and other == FLOAT else OPEN
+    """What an operator made: (2). An operand that is not known yet is appended."""
+    cdef Node operand
+    cdef int found, floats = 0
+    for operand in (node.e0, node.e1):
+        found = OPEN if operand is None else known.get(operand, OF_OPERANDS)
+        if found == OF_OPERANDS:
+            waiting.append(operand)
+        if found == OF_OPERANDS or found == SCALAR or node.name() in of_one:
+            return found
+        floats += found == FLOAT
+    return FLOAT if floats == 2 else OPEN
 
 
 cdef object twin_of(object kind):

@@ -393,16 +393,24 @@ def _takes_the_nearest():
     return bool(np.allclose(_transform.Rotation.from_matrix(probe).as_matrix(), u @ v, atol=1e-9))
 
 
+_FURTHER = 2  # steps from the limit: derivatives up to the seventh
+
+
 def _nearest(m):
     """The orthogonal factor of the polar decomposition, by Newton's iteration (Higham 1986).
 
     The iteration is recorded, as the singular vectors of an orthogonal matrix have no derivative, but this factor has.
+    An error of order n in a change of the matrix has the order 2 n after a step. So at the limit itself one step has
+    the first derivative, and each further one twice as many, and one.
     """
+    steps = _FURTHER
     for _ in range(100):
         before = np.asarray(raw(m))
         m = 0.5 * (m + ag.matrix_transpose(ag.linalg.inv(m)))
         if np.max(np.abs(np.asarray(raw(m)) - before), initial=0.0) < 1e-9:  # the next error is its square
-            break
+            steps -= 1
+            if steps < 0:
+                break
     return m
 
 

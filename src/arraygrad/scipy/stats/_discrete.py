@@ -128,7 +128,8 @@ def _betanbinom(k, n, a, b):
 if hasattr(stats, "betanbinom"):
     discrete(
         "betanbinom", "n, a, b", _betanbinom, tail=of_sum(_betanbinom, stats.betanbinom.cdf), source="JKK 6",
-        fixed=("n",),
+        fixed=("n",), mean=lambda n, a, b: n * b / (a - 1.0),
+        var=lambda n, a, b: n * b * (n + a - 1.0) * (a + b - 1.0) / ((a - 1.0) ** 2 * (a - 2.0)),
     )  # fmt: skip
 
 

@@ -215,7 +215,7 @@ def _skewcauchy_tail(y, a):
 
 
 continuous("skewcauchy", "a", lambda y, a: -LOG_PI - log1p((y / _skewcauchy_side(y, a)) ** 2),
-           tail=_skewcauchy_tail, source="SciPy")  # fmt: skip
+           tail=_skewcauchy_tail, kinks=lambda a: [0.0 * a], source="SciPy")  # fmt: skip
 
 
 def _tilted(z, r):
