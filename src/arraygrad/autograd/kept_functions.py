@@ -21,9 +21,11 @@ import types
 import numpy
 
 from arraygrad.autograd.closed_functions import (
+    LOGS,
     closed,
     compares_itself,
     contents_of,
+    hands_self_on,
     names_in,
     names_of,
     written_cells,
@@ -422,8 +424,8 @@ _look_away = object()
 _ARRAY_LIBRARIES = frozenset(["torch", "cupy", "jaxlib", "array_api_strict"])
 _PLAIN_TYPES = frozenset([int, float, complex, bool, str, bytes, type(None), type(...), slice])
 _SETTLED = frozenset([numpy.ufunc])
-# Methods by which code writes what it calls them of, and reads nothing.
-_LOGS = frozenset(["append", "extend", "add", "update", "insert", "write", "clear", "debug", "info", "warning"])
+# What code may only write to: `self.log.append(y)`, `self.found[key] = y`.
+_WRITTEN = frozenset([list, dict, set, collections.deque, collections.OrderedDict, collections.defaultdict])
 
 
 @functools.lru_cache(maxsize=512)
@@ -435,7 +437,7 @@ def _read(code):
         name = instruction.opname
         if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
             method = following is not None and following.opname in ("LOAD_ATTR", "LOAD_METHOD")
-            if not (method and following.argval in _LOGS):
+            if not (method and following.argval in LOGS):
                 read.add(instruction.argval)
         elif name in ("STORE_DEREF", "STORE_GLOBAL"):
             written.add(instruction.argval)
@@ -450,9 +452,12 @@ class _Look:
     def __init__(self, functions, args=(), before=None, holders=None):
         # A look that was taken before knows the attributes: one round will do.
         self.attributes = frozenset() if before is None else before.attributes
+        self.unread = frozenset() if before is None else before.unread  # attributes that code only writes to
         self.any_name = before is not None and before.any_name
         self.rules = holders is not None  # what their code only writes does not count
+        self.handed_on = before is not None and before.handed_on  # code does more with `self` than take its attributes
         for _ in range(_ROUNDS):
+            self.uncalled = set()  # ids of objects whose `__call__` is not followed
             self.values, self.arrays, self.codes = {}, {}, set()
             self.seen, self.followed = {}, {}  # id -> object or function, alive
             self.names = {}  # of functions -> how many have it
@@ -467,11 +472,15 @@ class _Look:
                     self.leaves.add(f"argument leaf {i}")
                     self.add(f"argument leaf {i}", value, _DEPTH)
             named = frozenset().union(*[names_in(code)[1] for code in self.codes])
+            unread = named.difference(*[names_in(code)[3] for code in self.codes])
+            handed_on = any(map(hands_self_on, self.codes))
             loaded = frozenset().union(*[names_in(code)[0] for code in self.codes])
             any_name = not _ANY_NAME.isdisjoint(named | loaded)
-            if named <= self.attributes and any_name == self.any_name:
+            rules = any_name, unread, handed_on
+            if named <= self.attributes and rules == (self.any_name, self.unread, self.handed_on):
                 break
-            self.attributes, self.any_name = named, any_name
+            self.attributes = named
+            self.any_name, self.unread, self.handed_on = rules
 
     def recorded_besides(self, written):
         """(Tensor, whether a closure or a default holds it), for each place of a Tensor that requires grad.
@@ -495,6 +504,9 @@ class _Look:
             return
         known = id(value) in self.seen
         self.seen[id(value)] = value
+        if id(value) in self.uncalled and not path.endswith(_SELF):  # found under another name, which may be called
+            self.uncalled.discard(id(value))
+            known = False
         if isinstance(value, (numpy.ndarray, Tensor)):
             self.values[path] = self.arrays[path] = value
         elif isinstance(value, types.ModuleType):
@@ -538,8 +550,13 @@ class _Look:
         if not library and _is_library(module) and type(value).__name__ not in _HOLDERS:
             return
         everything = library or self.any_name
+        special = _SPECIAL
+        if path.endswith(_SELF) and not self.handed_on:
+            special = _SPECIAL - {"__call__"}
+            self.uncalled.add(id(value))
         for name in sorted(own if everything else self.attributes & own.keys(), key=str):
-            self.add(f"{path}.{name}", own[name], depth - 1)
+            if everything or name not in self.unread or type(own[name]) not in _WRITTEN:
+                self.add(f"{path}.{name}", own[name], depth - 1)
         if library:
             for base in type(value).__mro__:
                 for name, member in vars(base).items():
@@ -548,7 +565,7 @@ class _Look:
         else:
             self.members(path, value, type(value), depth, own)
             for base in type(value).__mro__:
-                for name in sorted(_SPECIAL & vars(base).keys()):
+                for name in sorted(special & vars(base).keys()):
                     if isinstance(vars(base)[name], types.FunctionType):
                         self.function(f"{path}.{name}", vars(base)[name], depth - 1)
 
@@ -636,6 +653,7 @@ _HOLDERS = frozenset(["SimpleNamespace", "Namespace", "_local"])
 # What the modules of libraries hold for the program to change: os.environ, a list.
 _SHARED = (dict, list, collections.abc.MutableMapping)
 _CACHED = type(functools.lru_cache(len))
+_SELF = ": self"  # how the path of an object ends that a method, or a function in one, knows as `self`
 # Methods that code calls without naming them.
 _SPECIAL = frozenset(
     f"__{name}__"

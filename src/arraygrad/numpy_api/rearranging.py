@@ -275,12 +275,16 @@ class Vectorize:
             return function()
         arrays = F["broadcast_arrays"](*tensors(*args))
         rows = zip(*[F["unstack"](a.ravel()) for a in arrays], strict=True)
+        return self._of_rows(function, rows, arrays[0])
+
+    def _of_rows(self, function, rows, like):
+        """The results of the function for each row of numbers, joined to arrays of the shape of `like`."""
         results = [function(*row) for row in rows]
         if not results:
-            return arrays[0].copy()
+            return like.copy()
         if isinstance(results[0], tuple):
-            return tuple([self._joined(part, arrays[0], i) for i, part in enumerate(zip(*results, strict=True))])
-        return self._joined(results, arrays[0], 0)
+            return tuple([self._joined(part, like, i) for i, part in enumerate(zip(*results, strict=True))])
+        return self._joined(results, like, 0)
 
     def _of_arrays(self, args):
         """Of plain arguments: NumPy's, unless the function closes over Tensors."""
@@ -298,7 +302,10 @@ class Vectorize:
         try:
             return numpy.vectorize(noted, plain.otypes, None, None, plain.cache)(*args)
         except _ClosesOverTensors:
-            return self(*[tensors(numpy.asarray(a, dtype=float))[0] for a in args])
+            # As NumPy calls it: of Python's numbers, whole ones where an array has such.
+            arrays = numpy.broadcast_arrays(*[numpy.asarray(a, dtype=object) for a in args])
+            like = tensors(numpy.zeros(arrays[0].shape))[0]
+            return self._of_rows(plain.pyfunc, zip(*[a.ravel() for a in arrays], strict=True), like)
 
     def _of_positions(self, args, kwargs):
         """(function, arguments): that of the arguments that are not excluded, by position, and these."""
