@@ -13,7 +13,7 @@ import numpy
 from arraygrad.adoption.bindings import attributes_of, is_plain
 from arraygrad.adoption.code import IS_OP, SEARCHES, beside_comparisons, compared_globals, unknown_comparison
 from arraygrad.adoption.pairs import pair_of
-from arraygrad.adoption.table import SCALAR_TYPES, STAND_INS
+from arraygrad.adoption.table import SCALAR_TYPES
 
 __all__ = [
     "ITEMS", "attribute", "codes_of", "compared_at", "compared_in", "held", "items_compared_in", "keys_in", "parts",
@@ -75,25 +75,13 @@ def parts(key):
 
 
 def _identities(value, by_is):
-    """Ids of what must have no stand-in where code compares a value: it, and the modules that show it."""
+    """Ids of what must have no stand-in where code compares a value: Note [What adoption reaches], 5."""
     pair = pair_of(value)
     if pair is None or (isinstance(value, type) and not by_is):  # its stand-in is equal to it
         return frozenset()
     if id(value) in SCALAR_TYPES:  # numpy itself has another stand-in then: Note [Types of scalars that stay], 3
         return frozenset(SCALAR_TYPES)
-    found = {id(value)}
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        name = getattr(value, "__name__", None)
-        if not isinstance(name, str):
-            continue
-        for module, _ in STAND_INS.values():
-            if type(module) is types.ModuleType and id(module) not in found:
-                if vars(module).get(name.rpartition(".")[2]) is value:
-                    found.add(id(module))
-                    waiting.append(module)
-    return frozenset(found)
+    return frozenset((id(value),))
 
 
 def compared_in(namespace, code):

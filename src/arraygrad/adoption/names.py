@@ -13,7 +13,7 @@ from arraygrad.adoption.bindings import Place, watch
 from arraygrad.adoption.code import handed_over, names_in, uses_array_type
 from arraygrad.adoption.compared import ITEMS, codes_of, compared_in, items_compared_in, keys_in
 from arraygrad.adoption.exchange import Namespace, forgotten
-from arraygrad.adoption.pairs import pair_of
+from arraygrad.adoption.pairs import pair_of, showing, shows
 from arraygrad.adoption.table import CALLED, SCALAR_TYPES, STAND_INS, WITHOUT_SCALAR_TYPES
 
 __all__ = ["BUILTINS", "CACHES", "NOTHING", "Names", "forget", "renewed", "wanted"]
@@ -264,7 +264,7 @@ def wanted(found, places=(), held=frozenset()):
             everywhere |= names.compared
     return (
         [names.without(by_package[names.package] | everywhere, apart, compared, attributes) for names in found],
-        _tight([place for place in places if place.real not in compared], apart),
+        _tight(_shared_but_for(places, compared), apart),
     )
 
 
@@ -287,20 +287,29 @@ def _tight(places, apart):
 
 
 def _shared_but_for(places, real):
-    """As `_but_for`, of Places."""
+    """As `_but_for`, of Places: one that holds a module which shows one of the real things stays as it is."""
     found = [place for place in places if place.real not in real]
-    if SCALAR_TYPES.isdisjoint(real):
-        return found
-    return [place.but_for_types() for place in found if place.real not in SCALAR_TYPES]
+    if not SCALAR_TYPES.isdisjoint(real):
+        found = [place.but_for_types() for place in found if place.real not in SCALAR_TYPES]
+    rest = real - SCALAR_TYPES
+    return [place for place in found if not shows(place.pair[0], rest)] if rest else found
 
 
 def _but_for(places, real):
-    """The places but for those of the real things with these ids."""
+    """The places but for those of the real things with these ids, and modules in them with the real things."""
+    if not real:
+        return places
     found = [place for place in places if id(place[2]) not in real]
-    if SCALAR_TYPES.isdisjoint(real):
+    if not SCALAR_TYPES.isdisjoint(real):
+        found = [
+            (holder, key, what, WITHOUT_SCALAR_TYPES.get(id(other), other))
+            for holder, key, what, other in found
+            if id(what) not in SCALAR_TYPES
+        ]
+    rest = real - SCALAR_TYPES
+    if not rest:
         return found
-    return [(holder, key, what, WITHOUT_SCALAR_TYPES.get(id(other), other)) for holder, key, what, other in found
-            if id(what) not in SCALAR_TYPES]  # fmt: skip
+    return [(holder, key, what, showing(what, other, rest)) for holder, key, what, other in found]
 
 
 def forget():

@@ -127,6 +127,31 @@ def _of_an_array(function):
     return create
 
 
+def _is_object(dtype):
+    return dtype is not None and dtype in (object, "O", "object")
+
+
+def _of_objects(function, data, args, kwargs):
+    """NumPy's array of objects, of nested lists that hold Tensors: its elements are Tensors where the list's are."""
+    first = "object" if function is numpy.array else "a"
+    rest = {key: value for key, value in kwargs.items() if key != first}
+    made = function(_bare(data), *args[1:], **rest)
+    found = made.copy()
+    for index in numpy.ndindex(made.shape):
+        item = data
+        for i in index:
+            item = item[i]
+        found[index] = item
+    return found
+
+
+def _bare(data):
+    """Nested lists with plain arrays in the places of Tensors."""
+    if isinstance(data, list | tuple):
+        return [_bare(item) for item in data]
+    return data.detach().array if isinstance(data, Tensor) else data
+
+
 def _from_data(function):
     """numpy.array and its like: of Tensors and lists of them, recorded; of anything else NumPy's, made recordable."""
     ours = ARRAYS[function]
@@ -142,13 +167,15 @@ def _from_data(function):
             joined = joined_numbers(data)
             if joined is not None:
                 return joined
-        if kind is Tensor:
+        if kind is Tensor and not _is_object(args[1] if len(args) > 1 else kwargs.get("dtype")):
             if not copies and len(args) == 1 and not kwargs and (data.ndim or not is_scalar(data)):
                 return data
             return _array(ours(*args, **kwargs), data)
         if kind is collections.deque and args:
             data = list(data)
             args = (data, *args[1:])
+        if _is_object(args[1] if len(args) > 1 else kwargs.get("dtype")) and holds_tensors(data):
+            return _of_objects(function, data, args, kwargs)
         if isinstance(data, list | tuple):
             try:
                 if has_tensor(data):

@@ -8,10 +8,10 @@ import types
 
 import numpy
 
-from arraygrad.adoption.table import MAKERS, STAND_INS
+from arraygrad.adoption.table import MAKERS, STAND_INS, stands_for
 from arraygrad.numpy_api.rearranging import Vectorize
 
-__all__ = ["METHOD_CODE", "pair_of"]
+__all__ = ["METHOD_CODE", "pair_of", "showing", "shows"]
 
 
 def pair_of(value):
@@ -44,3 +44,57 @@ def _method_of(method, other):
 
 # The code of all that `_method_of` makes.
 METHOD_CODE = next(code for code in _method_of.__code__.co_consts if isinstance(code, types.CodeType))
+
+
+def _shown(module):
+    """{name: value} of what a module shows."""
+    return vars(module) if type(module) is types.ModuleType else {}
+
+
+def shows(module, real):
+    """Whether a module with a stand-in, or one of its modules that has one, shows a thing with one of these ids."""
+    return _shows(module, real, set())
+
+
+def _shows(module, real, seen):
+    seen.add(id(module))
+    for value in list(_shown(module).values()):
+        if id(value) in real:
+            return True
+        if type(value) is types.ModuleType and id(value) not in seen and id(value) in STAND_INS:
+            if _shows(value, real, seen):
+                return True
+    return False
+
+
+_showing: dict = {}  # (id of a module's stand-in, ids of real things) -> (it, another stand-in, which shows those)
+
+
+def showing(module, other, real):
+    """The stand-in `other` of a module, or one as it that shows the real things with these ids, in its modules too."""
+    if not shows(module, real):
+        return other
+    known = _showing.get((id(other), real))
+    if known is not None and known[0] is other:
+        return known[1]
+    made = types.ModuleType(other.__name__, other.__doc__)
+    _showing[id(other), real] = other, made
+    stands_for(made, module)
+    vars(made).update(vars(other))
+    for name, value in list(vars(module).items()):
+        if id(value) in real:
+            setattr(made, name, value)
+        elif type(value) is types.ModuleType and type(vars(other).get(name)) is types.ModuleType:
+            setattr(
+                made, name, showing(value, vars(other)[name], real) if id(value) in STAND_INS else vars(other)[name]
+            )
+
+    def later(name):
+        found = getattr(module, name)
+        pair = pair_of(found)
+        if pair is None or id(found) in real:
+            return found
+        return showing(found, pair[1], real) if type(found) is types.ModuleType else pair[1]
+
+    made.__getattr__ = later
+    return made

@@ -33,8 +33,9 @@ Note [What adoption reaches]
 (8) Lists and attributes go from hand to hand, and are compared where no instruction names what they hold:
     `TUPLE[0] in FUNCTIONS`. So they hold the real thing, if that is also held where no stand-in is put: in a tuple or
     set, a slot, a class attribute, a key, an argument of the call, an object whose hash is its own, or where a global
-    list is compared; also where code asks `importlib` or `sys.modules` for modules. Such a Place is `loose`. Types and
-    modules in lists and attributes stay. Without a stand-in the call is refused, as everywhere.
+    list is compared; also where code asks `importlib` or `sys.modules` for modules. Such a Place is `loose`. Types in
+    lists and attributes stay, and modules in lists; a module that an attribute holds (`self.xp = numpy`) has a
+    stand-in. Without one the call is refused, as everywhere.
 Guarded by tests/adoption/test_reach.py and test_places_of_functions.py.
 """
 
@@ -72,7 +73,7 @@ _LIBRARIES = frozenset(
 _PLAIN_PART = "numpy.polynomial"
 _OF_NUMPY = os.path.join(os.path.dirname(numpy.__file__), "")
 _STANDARD_LIBRARY = (os.path.dirname(os.__file__), "<")
-_DEPTH = 4  # how deep objects in objects are followed
+_DEPTH = 8  # how deep objects in objects are followed
 _OBJECTS = 20_000  # how many objects one search looks at
 
 # id of a code object or class -> (it, the namespace it is looked from, what it leads to with sizes, code and classes)
@@ -318,9 +319,9 @@ class _Search:
     def _put(self, holder, key, value, may=True):
         """Note a place that holds `value`, if that has a stand-in; `may`: whether the stand-in can be put there."""
         pair = pair_of(value)
-        if pair is None or isinstance(value, type | types.ModuleType):  # these are compared in more ways: (8)
+        if pair is None or isinstance(value, type):  # a type is compared in more ways: (8)
             return
-        if may:
+        if may and not (type(value) is types.ModuleType and type(holder) is list):
             self.places.append(Place.of(holder, key, *pair, True, True))
         else:
             self.held.add(id(value))

@@ -5,9 +5,13 @@ May import: the standard library. Note [Kept functions] in kept_functions.py say
 
 import dis
 import functools
+import itertools
 import types
 
-__all__ = ["closed", "compares_itself", "contents_of", "function_over", "names_in", "names_of", "written_cells"]
+__all__ = [
+    "LOGS", "closed", "compares_itself", "contents_of", "function_over", "hands_self_on", "names_in",
+    "names_of", "written_cells",
+]  # fmt: skip
 
 _MOST = 100  # so many functions are followed
 
@@ -22,23 +26,58 @@ def names_of(code):
     return names_in(code)[0]
 
 
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+# Methods by which code writes to a container, or a log, and reads nothing of it.
+LOGS = frozenset(["append", "extend", "add", "update", "insert", "write", "clear", "debug", "info", "warning"])
+
+
+def _writes(following):
+    """Whether the instructions after the one that loads something write to it and read nothing of it."""
+    names = [step.opname for step in following]
+    if names and names[0] in _ATTRIBUTES:
+        return following[0].argval in LOGS
+    return len(names) == 2 and names[0].startswith("LOAD_") and names[1] == "STORE_SUBSCR"
+
+
 @functools.lru_cache(maxsize=512)
 def names_in(code):
-    """Names of the globals and attributes that code, and functions in it, load, and of the cells that it writes."""
-    loaded, attributes, written = set(), set(), set()
-    for instruction in dis.get_instructions(code):
+    """Names in code and in functions in it: (globals that are loaded, attributes that are, cells that are written,
+    attributes of which something is read: not only `self.log.append(y)`, `self.found[key] = y`).
+    """
+    loaded, attributes, written, read = set(), set(), set(), set()
+    found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG")]
+    for at, instruction in enumerate(found):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             loaded.add(instruction.argval)
-        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+        elif instruction.opname in _ATTRIBUTES:
             attributes.add(instruction.argval)
+            if not _writes(found[at + 1 : at + 3]):
+                read.add(instruction.argval)
         elif instruction.opname in ("STORE_DEREF", "DELETE_DEREF"):
             written.add(instruction.argval)
         elif isinstance(instruction.argval, types.CodeType):
-            inner = names_in(instruction.argval)
-            loaded |= inner[0]
-            attributes |= inner[1]
-            written |= inner[2]
-    return frozenset(loaded), frozenset(attributes), frozenset(written)
+            for names, inner in zip((loaded, attributes, written, read), names_in(instruction.argval), strict=True):
+                names |= inner
+    return frozenset(loaded), frozenset(attributes), frozenset(written), frozenset(read)
+
+
+@functools.lru_cache(maxsize=512)
+def hands_self_on(code):
+    """Whether code, or functions in it, do more with a variable `self` than take and set its attributes.
+
+    It may be called then: by its name, or as an argument of another function.
+    """
+    found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG")]
+    for instruction, following in itertools.zip_longest(found, found[1:]):
+        names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
+        if isinstance(instruction.argval, types.CodeType):
+            if hands_self_on(instruction.argval):
+                return True
+        elif "self" in names and instruction.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "STORE_FAST_LOAD")):
+            taken = following is not None and following.opname in (*_ATTRIBUTES, "STORE_ATTR", "DELETE_ATTR")
+            if names.count("self") > 1 or names[-1] != "self" or not taken:
+                return True
+    return False
 
 
 def closed(f):

@@ -23,6 +23,7 @@ from arraygrad.autograd.closed_functions import (
     compares_itself,
     contents_of,
     function_over,
+    hands_self_on,
     names_in,
     names_of,
     written_cells,
@@ -281,6 +282,7 @@ class Reader:
 
     def _look(self, holders):
         for _ in range(ROUNDS):
+            self.uncalled = set()  # ids of objects whose `__call__` is not followed
             look = QuickLook(self.functions, holders, self._attributes)
             if look.deep or look.attributes == self._attributes:
                 break
@@ -314,6 +316,8 @@ class _Look:
     def __init__(self, functions, args=(), before=None, holders=None):
         # A look that was taken before knows the attributes: one round will do.
         self.attributes = frozenset() if before is None else before.attributes
+        self.unread = frozenset() if before is None else before.unread  # attributes that code only writes to
+        self.handed_on = before is not None and before.handed_on  # code does more with `self` than take its attributes
         self.any_name = before is not None and before.any_name
         self.rules = holders is not None  # what their code only writes does not count
         for _ in range(ROUNDS):
@@ -331,11 +335,15 @@ class _Look:
                     self.leaves.add(f"argument leaf {i}")
                     self.add(f"argument leaf {i}", value, DEPTH)
             named = frozenset().union(*[names_in(code)[1] for code in self.codes])
+            unread = named.difference(*[names_in(code)[3] for code in self.codes])
+            handed_on = any(map(hands_self_on, self.codes))
             loaded = frozenset().union(*[names_in(code)[0] for code in self.codes])
             any_name = not ANY_NAME.isdisjoint(named | loaded)
-            if named <= self.attributes and any_name == self.any_name:
+            rules = any_name, unread, handed_on
+            if named <= self.attributes and rules == (self.any_name, self.unread, self.handed_on):
                 break
-            self.attributes, self.any_name = named, any_name
+            self.attributes = named
+            self.any_name, self.unread, self.handed_on = rules
 
     def recorded_besides(self, written):
         """(Tensor, whether a closure or a default holds it), for each place of a Tensor that requires grad.
@@ -359,6 +367,9 @@ class _Look:
             return
         known = id(value) in self.seen
         self.seen[id(value)] = value
+        if id(value) in self.uncalled and not path.endswith(_SELF):  # found under another name, which may be called
+            self.uncalled.discard(id(value))
+            known = False
         if isinstance(value, (numpy.ndarray, Tensor)):
             self.values[path] = self.arrays[path] = value
         elif isinstance(value, types.ModuleType):
@@ -402,8 +413,13 @@ class _Look:
         if not library and is_library(module) and type(value).__name__ not in HOLDERS:
             return
         everything = library or self.any_name
+        special = SPECIAL
+        if path.endswith(_SELF) and not self.handed_on:
+            special = SPECIAL - {"__call__"}
+            self.uncalled.add(id(value))
         for name in sorted(own if everything else self.attributes & own.keys(), key=str):
-            self.add(f"{path}.{name}", own[name], depth - 1)
+            if everything or name not in self.unread or type(own[name]) not in _WRITTEN:
+                self.add(f"{path}.{name}", own[name], depth - 1)
         if library:
             for base in type(value).__mro__:
                 for name, member in vars(base).items():
@@ -412,7 +428,7 @@ class _Look:
         else:
             self.members(path, value, type(value), depth, own)
             for base in type(value).__mro__:
-                for name in sorted(SPECIAL & vars(base).keys()):
+                for name in sorted(special & vars(base).keys()):
                     if isinstance(vars(base)[name], types.FunctionType):
                         self.function(f"{path}.{name}", vars(base)[name], depth - 1)
 
@@ -498,6 +514,9 @@ class _Look:
 # What the modules of libraries hold for the program to change: os.environ, a list.
 _SHARED = (dict, list, collections.abc.MutableMapping)
 _CACHED = type(functools.lru_cache(len))
+_SELF = ": self"  # how the path of an object ends that a method, or a function in one, knows as `self`
+# What code may only write to: `self.log.append(y)`, `self.found[key] = y`.
+_WRITTEN = frozenset([list, dict, set, collections.deque, collections.OrderedDict, collections.defaultdict])
 
 
 def _is_callable_object(value):

@@ -16,7 +16,7 @@ import types
 
 import numpy
 
-from arraygrad.autograd.closed_functions import contents_of, names_in
+from arraygrad.autograd.closed_functions import LOGS, contents_of, names_in
 from arraygrad.autograd.flow_of_names import reach
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.later import real_thing
@@ -47,8 +47,6 @@ _look_away = object()
 _ARRAY_LIBRARIES = frozenset(["torch", "cupy", "jaxlib", "array_api_strict"])
 PLAIN_TYPES = frozenset([int, float, complex, bool, str, bytes, type(None), type(...), slice])
 _SETTLED = frozenset([numpy.ufunc])
-# Methods by which code writes what it calls them of, and reads nothing.
-_LOGS = frozenset(["append", "extend", "add", "update", "insert", "write", "clear", "debug", "info", "warning"])
 
 
 class QuickLook:
@@ -324,7 +322,7 @@ def read_names(code):
         name = instruction.opname
         if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
             method = following is not None and following.opname in ("LOAD_ATTR", "LOAD_METHOD")
-            if not (method and following.argval in _LOGS):
+            if not (method and following.argval in LOGS):
                 read.add(instruction.argval)
         elif name in ("STORE_DEREF", "STORE_GLOBAL"):
             written.add(instruction.argval)

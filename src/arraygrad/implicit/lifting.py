@@ -48,6 +48,7 @@ def lifted(name, f, args=()):
     """
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     read, elsewhere = [], False
+    f, args = _over_reading(f, args)
 
     def found(places):
         nonlocal read, elsewhere
@@ -60,7 +61,56 @@ def lifted(name, f, args=()):
         return _Reading(name, f, read) if elsewhere else _over_copies(f, read)
 
     function = kept(f, name, args, bind, found)
-    return function, (*args, *read)
+    return _of_tensors(function, (*args, *read)), (*args, *read)
+
+
+def _of_tensors(function, args):
+    """`function`, given Tensors where the program's has Tensors, as soon as one of what it is given is a Tensor.
+
+    What is no variable is moved as a raw array, which would meet Tensors in the program: a list of Tensors minus it is
+    an array of NumPy's own.
+    """
+    leaves = flatten(args)[0]
+    arrays = [isinstance(leaf, Tensor) and leaf.ndim > 0 for leaf in leaves]
+    if not any(arrays):
+        return function
+    n = len(args)
+
+    def whole(*given):
+        if any(isinstance(leaf, Tensor) for leaf in flatten(given)[0]):
+            found, structure = flatten(given[len(given) - n :])
+            if len(found) == len(leaves):
+                found = [
+                    as_tensor(leaf) if array and isinstance(leaf, numpy.ndarray) else leaf
+                    for leaf, array in zip(found, arrays, strict=True)
+                ]
+                given = (*given[: len(given) - n], *unflatten(structure, found))
+        return function(*given)
+
+    whole.__name__ = function.__name__
+    whole.compares_itself = True
+    return whole
+
+
+def _over_reading(f, args):
+    """(function, arguments): f without those arguments that read Tensors themselves, functions and objects.
+
+    The function that is given back holds them, where the look finds what they read (3).
+    """
+    reading = tuple([any(not isinstance(leaf, Tensor) and depends(leaf) for leaf in flatten(arg)[0]) for arg in args])
+    if not any(reading):
+        return f, args
+    function = functools.partial(_over, f, reading, *[arg for arg, reads in zip(args, reading, strict=True) if reads])
+    function.__name__ = getattr(f, "__name__", type(f).__name__)
+    return function, tuple([arg for arg, reads in zip(args, reading, strict=True) if not reads])
+
+
+def _over(f, reading, *given):
+    """f(variables, all its arguments) of those that read Tensors, the variables, and the other arguments."""
+    n = sum(reading)
+    end = len(given) - len(reading) + n
+    reads, own, rest = iter(given[:n]), given[n:end], iter(given[end:])
+    return f(*own, *[next(reads if of_reading else rest) for of_reading in reading])
 
 
 def _over_copies(f, tensors):

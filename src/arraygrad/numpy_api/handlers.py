@@ -9,6 +9,7 @@ backend. Anything else raises TypeError with the way out: nothing is ever detach
 """
 
 import functools
+import inspect
 import sys
 import types
 
@@ -152,6 +153,26 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     return written if isinstance(result, tuple) else written[0]
 
 
+@functools.lru_cache(maxsize=1024)
+def _parameters(function):
+    """The names of a function's parameters up to those that have no position; () where it has no `out` among them."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    names = tuple([p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD or p.kind is p.POSITIONAL_ONLY])
+    return names if "out" in names else ()
+
+
+def _with_out_named(function, args, kwargs):
+    """The arguments with `out`, and what follows it, by name: numpy.clip(x, 0.0, 1.0, x)."""
+    names = _parameters(function)
+    at = names.index("out") if names else len(args)
+    if len(args) <= at or args[at] is None:
+        return args, kwargs
+    return args[:at], {**kwargs, **dict(zip(names[at:], args[at:], strict=False))}
+
+
 def array_function(function, types, args, kwargs):
     """Tensor.__array_function__: run a NumPy function on Tensors.
 
@@ -162,6 +183,8 @@ def array_function(function, types, args, kwargs):
     """
     written = _written()
     ours = written.FUNCTIONS.get(function) or written.ARRAYS.get(function)
+    if len(args) > 2 or function is numpy.fix:
+        args, kwargs = _with_out_named(function, args, kwargs)
     if getattr(function, "__module__", None) == "numpy.fft" and not is_served(function):
         _serve_fft()
     if ours is not None and (not kwargs or kwargs.get("out") is None):

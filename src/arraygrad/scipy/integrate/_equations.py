@@ -43,13 +43,13 @@ def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, 
             "arraygrad.scipy.integrate.solve_ivp: times require grad, but have no derivative here: solve over a scaled "
             "time, with the length of the interval among args"
         )
-    f, parameters = lifted("scipy.integrate.solve_ivp", fun, () if args is None else args)
+    args = () if args is None else bound("scipy.integrate.solve_ivp", args)
+    f, parameters = lifted("scipy.integrate.solve_ivp", fun, args)
     f, y0 = array_function(f), _initial(y0)
     arguments = Arguments((y0, *parameters))
     start, *rest = arguments.raw()
     start_time, end_time = (float(raw(t)) for t in t_span)
-    given = len(() if args is None else args)
-    jac = {"jac": plain(options.pop("jac"), rest[:given])} if "jac" in options else {}  # what was lifted is fun's alone
+    jac = {"jac": plain(options.pop("jac"), Arguments(args).raw())} if "jac" in options else {}
     watched = [] if events is None else [_Event(e, args) for e in (events if _several(events) else (events,))]
 
     def slope(t, y):
@@ -201,7 +201,7 @@ class _Event:
     """An event of solve_ivp, and its times by the implicit function theorem."""
 
     def __init__(self, event, args):
-        self.f, self.parameters = lifted("scipy.integrate.solve_ivp", event, () if args is None else args)
+        self.f, self.parameters = lifted("scipy.integrate.solve_ivp", event, args)
         values = [raw(p) for p in self.parameters]
         self.plain = lambda t, y, *_: float(np.asarray(raw(self.f(t, y, *values))).reshape(()))
         for name in ("terminal", "direction"):

@@ -50,7 +50,7 @@ class Problem:
         self.f, parameters = lifted(self.name, f, args)
         if lists:
             self.f = array_function(self.f)
-        self.first = len(bounds)
+        self.given = args
         if bounds:
             inner, parameters = self.f, (*bounds, *parameters)
             self.f = lambda x, *given: inner(x, *given[len(bounds) :])
@@ -60,7 +60,6 @@ class Problem:
         self.arguments = Arguments(parameters)
         self.parameters = parameters
         self.plain = self.arguments.raw()
-        self.n = len(args)
         self.raw = raw_function(self.name, self.f, self.plain)
 
     def solution(self, x, residual=None):
@@ -72,7 +71,7 @@ class Problem:
         """A callback for the solver alone: SciPy passes it x, and we the plain arguments."""
         if not callable(f):
             return f
-        args = [raw(a) for a in self.plain[self.first : self.first + self.n]]
+        args = Arguments(self.given).raw()
         return lambda *given: raw(f(*given, *args))
 
     def telling(self, callback):

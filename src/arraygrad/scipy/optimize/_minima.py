@@ -266,7 +266,7 @@ def _minimiser(name):
         if "callback" in options:
             options["callback"] = problem.telling(options["callback"])
         if both:
-            pair = Problem(name, function, problem.parameters[: problem.n])
+            pair = Problem(name, function, problem.given)
             target = lambda x: tuple(raw(part) for part in pair.f(x, *pair.plain))
         else:
             target = lambda x: float(np.asarray(problem.raw(x)).reshape(()))
