@@ -19,7 +19,7 @@ object, with the values that the plain program leaves, also after an exception.
 (4) Only where the call is all of what a transform follows: code outside of it would read the array, without a gradient.
     In nested transforms the array comes back when the outermost call ends.
 (5) When the array goes back, what nodes saved of its memory is copied, as the program may write there, unseen. Tensors
-    over it that the program has put into places are arrays again, too.
+    over it that the program has put into places are arrays again, too, and so is what it has bound the place to anew.
 Guarded by tests/adoption/test_lent_arrays.py.
 """
 
@@ -63,7 +63,8 @@ _SNAPSHOTS = sys.version_info < (3, 13)  # f_locals of a function holds what the
 _CONTAINERS = frozenset((dict, list, tuple, set, frozenset))
 # What is looked into by its kind, or not at all.
 _NO_OBJECTS = (
-    types.FunctionType, types.MethodType, types.ModuleType, functools.partial, type, staticmethod, classmethod, property,
+    types.FunctionType, types.MethodType, types.ModuleType, functools.partial, type, staticmethod, classmethod,
+    property,
 )  # fmt: skip
 
 
@@ -407,8 +408,13 @@ class _Loan:
         for _, _, places in self._lent:
             for holder, key in places:
                 held = _get(holder, key)
-                if type(held) is Tensor and id(held) in given:
+                if type(held) is not Tensor:
+                    continue
+                if id(held) in given:
                     _put(holder, key, given[id(held)])
+                elif held.ndim and type(raw_of(held)) is numpy.ndarray:  # another array, which the call has made
+                    hand_back(held)
+                    _put(holder, key, raw_of(held))
         for _, shown, _ in self._lent:
             hand_back(shown)
         self._walk(_Return(self._memory))
