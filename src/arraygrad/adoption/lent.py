@@ -183,10 +183,14 @@ class _Walk:
                 return
             self._dicts.add(id(items))
             self._kept.append(items)
-        for key, value in list(dict.items(items)):
-            text = type(key) is str
-            if (names is not None and not (text and key in names)) or (text and key == "__builtins__"):
+        if names is None:
+            pairs = list(dict.items(items))
+        else:  # of a namespace, whose names are text
+            pairs = [(name, items.get(name)) for name in names & items.keys() if name != "__builtins__"]
+        for key, value in pairs:
+            if type(value) in _PLAIN:
                 continue
+            text = type(key) is str
             holder = items if text or is_plain(key) else None  # the hash of another may be code of the program
             self._once(True if again else None, holder, key, value, depth + 1, named or (text and key in self._names))
 
@@ -374,7 +378,7 @@ class _Loan:
         for namespace in (*[namespace for namespace, _ in self._namespaces], *[f.f_globals for f in frames]):
             if _is_a_programs(namespace):
                 walk.entries(namespace, -1, names=namespace.keys())
-        walk.entries(vars(builtins), -1, names=("_",))  # what an interactive session showed last
+        walk.entries(vars(builtins), -1, names={"_"})  # what an interactive session showed last
         for frame, space in zip(frames, spaces, strict=True):
             if space is frame.f_globals:
                 continue
