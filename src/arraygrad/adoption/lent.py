@@ -19,13 +19,14 @@ object, with the values that the plain program leaves, also after an exception.
 (4) Only where the call is all of what a transform follows: code outside of it would read the array, without a gradient.
     In nested transforms the array comes back when the outermost call ends.
 (5) When the array goes back, what nodes saved of its memory is copied, as the program may write there, unseen. Tensors
-    over it that the program has put into places are arrays again, too.
+    over it that the program has put into places are arrays again, too, and so is what it has bound the place to anew.
 Guarded by tests/adoption/test_lent_arrays.py.
 """
 
 import builtins
 import functools
 import gc
+import inspect
 import sys
 import threading
 import types
@@ -59,6 +60,7 @@ _TOOLS = frozenset(
     """.split()
 )
 _SNAPSHOTS = sys.version_info < (3, 13)  # f_locals of a function holds what the variables hold a second time
+_BORROWS = sys.version_info >= (3, 14)  # parameters may hold what the caller's variables hold, without a reference
 
 
 _CONTAINERS = frozenset((dict, list, tuple, set, frozenset))
@@ -89,6 +91,7 @@ class _Walk:
         self._names = names
         self._seen = {}
         self._dicts = set()  # ids of those that were looked at
+        self._places = set()
         self._kept = []  # so that an id stays an id
 
     # What is found
@@ -99,10 +102,18 @@ class _Walk:
         if found is None:
             found = self.arrays[id(value)] = _Found(value)
         found.named = found.named or named
-        found.places.append((holder, key))
+        name = (id(holder[0]), id(holder[1])) if type(holder) is tuple else (id(holder), key)
+        if name not in self._places:  # one place counts once, however it is reached: (2)
+            self._places.add(name)
+            found.places.append((holder, key))
 
     def tensor(self, holder, key, value):
         """A Tensor in a place."""
+
+    def leave_out(self, dicts):
+        """Have dicts left out of the walk."""
+        self._kept += dicts
+        self._dicts.update(map(id, dicts))
 
     # The walk
 
@@ -173,10 +184,14 @@ class _Walk:
                 return
             self._dicts.add(id(items))
             self._kept.append(items)
-        for key, value in list(dict.items(items)):
-            text = type(key) is str
-            if (names is not None and not (text and key in names)) or (text and key == "__builtins__"):
+        if names is None:
+            pairs = list(dict.items(items))
+        else:  # of a namespace, whose names are text
+            pairs = [(name, items.get(name)) for name in names & items.keys() if name != "__builtins__"]
+        for key, value in pairs:
+            if type(value) in _PLAIN:
                 continue
+            text = type(key) is str
             holder = items if text or is_plain(key) else None  # the hash of another may be code of the program
             self._once(True if again else None, holder, key, value, depth + 1, named or (text and key in self._names))
 
@@ -192,10 +207,11 @@ class _Walk:
                 continue
             self.item(cell, None, value, depth + 1, name in self._names)
         code = function.__code__
-        given = function.__defaults__ or ()
-        names = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
-        for k, value in enumerate(given):
-            self.item(function, k, value, depth + 1, parameter(code, names[k]) in self._names)
+        box = [function.__defaults__ or ()]
+        own = references(box) == 2  # the tuple is nobody else's
+        names = code.co_varnames[code.co_argcount - len(box[0]) : code.co_argcount]
+        for k, value in enumerate(box[0]):
+            self.item(function if own else None, k, value, depth + 1, parameter(code, names[k]) in self._names)
         for name, value in (function.__kwdefaults__ or {}).items():
             self.item(function.__kwdefaults__, name, value, depth + 1, parameter(code, name) in self._names)
         if function.__dict__:
@@ -205,9 +221,11 @@ class _Walk:
         self.visit(partial.func, depth)
         code = getattr(getattr(partial.func, "__func__", partial.func), "__code__", None)
         names = code.co_varnames[isinstance(partial.func, types.MethodType) :] if type(code) is types.CodeType else ()
-        for k, value in enumerate(partial.args):
+        box = [partial.args]
+        own = references(box) == 2
+        for k, value in enumerate(box[0]):
             named = k < len(names) and parameter(code, names[k]) in self._names
-            self.item(partial, k, value, depth + 1, named)
+            self.item(partial if own else None, k, value, depth + 1, named)
         for name, value in partial.keywords.items():
             named = name in names and parameter(code, name) in self._names
             self.item(partial.keywords, name, value, depth + 1, named)
@@ -348,29 +366,34 @@ class _Loan:
 
     def _wide(self, frame):
         """The walk with all names of the namespaces, and what the frames that wait hold."""
-        walk = self._walk(_Walk(self._names))
-        spaces = {id(namespace): names for namespace, names in self._namespaces}
         frames = []
         while frame is not None:
-            frames.append(frame)
+            if _is_a_programs(frame.f_globals):
+                frames.append(frame)
             frame = frame.f_back
-        whole = {id(space): space for space in (*[n for n, _ in self._namespaces], *[f.f_globals for f in frames])}
-        for key, namespace in whole.items():
+        walk = _Walk(self._names)
+        # Before Python 3.13 this is a dict that the frame keeps, with a second reference to each variable.
+        spaces = [frame.f_locals for frame in frames]
+        walk.leave_out([space for frame, space in zip(frames, spaces, strict=True) if space is not frame.f_globals])
+        self._walk(walk)
+        for namespace in (*[namespace for namespace, _ in self._namespaces], *[f.f_globals for f in frames]):
             if _is_a_programs(namespace):
-                walk.entries(namespace, -1, names=namespace.keys() - spaces.get(key, frozenset()))
-        walk.entries(vars(builtins), -1, names=("_",))  # what an interactive session showed last
-        for frame in frames:
-            if not _is_a_programs(frame.f_globals) or frame.f_locals is frame.f_globals:
+                walk.entries(namespace, -1, names=namespace.keys())
+        walk.entries(vars(builtins), -1, names={"_"})  # what an interactive session showed last
+        for frame, space in zip(frames, spaces, strict=True):
+            if space is frame.f_globals:
                 continue
-            optimized = frame.f_code.co_flags & 1
-            shared = {*frame.f_code.co_cellvars, *frame.f_code.co_freevars}
-            for name, value in frame.f_locals.items():
+            code = frame.f_code
+            uncounted = {*code.co_cellvars, *code.co_freevars}
+            if _BORROWS:
+                uncounted.update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+            for name, value in space.items():
                 if type(value) is numpy.ndarray:
                     found = walk.arrays.get(id(value))
                     if found is None:
                         found = walk.arrays[id(value)] = _Found(value)
-                    if optimized:
-                        found.frames += (name not in shared) + _SNAPSHOTS
+                    if code.co_flags & inspect.CO_OPTIMIZED:
+                        found.frames += (name not in uncounted) + _SNAPSHOTS
                 else:
                     walk.item(None, None, value, 0, False)
         return walk
@@ -409,8 +432,13 @@ class _Loan:
         for _, _, places in self._lent:
             for holder, key in places:
                 held = _get(holder, key)
-                if type(held) is Tensor and id(held) in given:
+                if type(held) is not Tensor:
+                    continue
+                if id(held) in given:
                     _put(holder, key, given[id(held)])
+                elif held.ndim and type(raw_of(held)) is numpy.ndarray:  # another array, which the call has made
+                    hand_back(held)
+                    _put(holder, key, raw_of(held))
         for _, shown, _ in self._lent:
             hand_back(shown)
         self._walk(_Return(self._memory))

@@ -168,9 +168,20 @@ class _Reading:
             end = self._start(end - 1) - 1  # behind the copies of container and key; at `end` the item is taken
             while steps[end - 1].name == "COPY":
                 end -= 1
+        key = end - 1
         for _ in range(keys):
             end = self._start(end)
-        self.targets |= self._of(self._start(end), end)
+        start = self._start(end)
+        container = self._of(start, end)
+        self.targets |= container
+        if end == key and steps[key].name in ("LOAD_CONST", "LOAD_SMALL_INT") and type(steps[key].value) in (str, int):
+            self._held(container, start)
+
+    def _held(self, container, end):
+        """`container[0] = value` of a list or dict, which holds the value from then on."""
+        if self._steps[end - 1].name in _LOCAL or self._steps[end - 1].name in _NAME | _MEMBER:
+            for name in container:
+                self._gets(name, self._of(self._start(end), end))
 
     def _value_end(self, i):
         """The end of the instructions that make the value of an assignment; None where `_unpacked` tells it."""
@@ -190,7 +201,7 @@ class _Reading:
         """`a, b = c, d`, `a, b = c` and `for a, b in c`."""
         steps, n = self._steps, step.arg
         stores = steps[i + 1 : i + 1 + n]
-        if step.name == "SWAP" and (n > 3 or len(stores) < n or any(s.name not in _STORES for s in stores)):
+        if step.name == "SWAP" and n > 3:
             return
         before = steps[i - 1]
         found = []
@@ -203,9 +214,24 @@ class _Reading:
         else:
             end = i - 2 if before.name == "FOR_ITER" and steps[i - 2].name == "GET_ITER" else i
             found = [self._of(self._start(end), end)] * n
-        for store, sources in zip(stores, found, strict=False):
-            if store.name in _STORES:
+        if all(store.name in _STORES for store in stores):
+            for store, sources in zip(stores, found, strict=False):
                 self._gets(self._name_of(store), sources)
+            return
+        either = set().union(*found)  # self.a, items[0] = items[0], self.a
+        for k in range(i + 1, len(steps)):
+            store = steps[k]
+            if not n or store.line != step.line:
+                return
+            n -= store.name.startswith("STORE_")
+            if store.name in _STORES:
+                self._gets(self._name_of(store), either)
+            elif store.name == "STORE_ATTR":
+                self._gets(store.value, either)
+            elif store.name == "STORE_SUBSCR":
+                end = self._start(k)
+                for name in self._of(self._start(end), end):
+                    self._gets(name, either)
 
     def _name_of(self, step):
         return (self._id, step.value) if step.name.startswith(("STORE_FAST", "LOAD_FAST")) else step.value

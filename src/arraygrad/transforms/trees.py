@@ -131,7 +131,7 @@ def tree_flatten(tree):
         A container as of `tree_map`. Leaves are what has a derivative: Tensors, arrays and numbers of floating-point
         dtypes, and objects that are not known. All else belongs to the structure: None, bools, text, bytes, classes,
         functions, integers, and arrays of integers or truth values. So the leaves of parameters and those of their
-        gradient correspond.
+        gradient correspond. Dicts are taken in their own order, which is not sorted.
 
     Returns
     -------
