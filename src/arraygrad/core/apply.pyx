@@ -480,7 +480,7 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
     if not ts.grad_mode:
         return 0
     if not op.differentiable:
-        if op.kind == "general" and not op.zero:
+        if op.entry.derivative != "none" and not op.zero:
             for i in range(len(args)):
                 if wants_grad(args[i]):
                     raise undifferentiable(op, i)
