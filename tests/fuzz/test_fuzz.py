@@ -104,7 +104,7 @@ def test_a_function_along_axes_that_the_catalogue_does_not_name_is_called_with_a
     found = catalogue_table.new(catalogue.NAMED - {"logsumexp", "softmax"})
     assert set(found) == {*catalogue.NEW, "logsumexp", "softmax"}
     g = Generator(3)
-    g.env["a"] = np.ones((2, 3))
+    g.env = {"a": np.ones((2, 3))}
     calls = {catalogue_table.options(g, name, "a") for name in ("logsumexp", "softmax") for _ in range(60)}
     assert {", axis=None", ", axis=-2", ", axis=1", ", axis=(0, 1), keepdims=True"} <= calls
     assert catalogue_table.options(g, "sigmoid", "a") == ""
