@@ -126,9 +126,11 @@ NEW = catalogue_table.new(NAMED)
 def new(g):
     """Functions of the table that are not named here."""
     op = g.rng.choice(list(NEW))
-    argument, need = within(g, g.pick(kinds="f"), NEW[op])
+    register = g.pick(kinds="f", min_ndim=catalogue_table.fewest_axes(op))
+    argument, need = within(g, register, NEW[op])
+    along = catalogue_table.options(g, op, register)
     op = catalogue_table.path(op)
-    return g.step(f"{{}} = xp.{op}({argument})", op, need=need)
+    return g.step(f"{{}} = xp.{op}({argument}{along})", op, need=need)
 
 
 def kinked(g):

@@ -1,4 +1,5 @@
-"""Functions of one array that the table has and no entry of the catalogue names: a new operation is used at once.
+"""Functions of one array that the table has and no entry of the catalogue names: a new operation is used at once,
+elementwise or along axes.
 
 Where a function may be used its samples say (tests/ops/samples): between the smallest and the largest real argument,
 and on the longest part of that without a kink. The references run the forward of the table: on plain NumPy, whose
@@ -13,21 +14,48 @@ from pathlib import Path
 import numpy as np
 
 from arraygrad.ops import TABLE
+from arraygrad.ops.structure import axis_parameter, structure_of
 
 from .program import MARGIN
 
+KINDS = ("elementwise", "reduction", "scan")
 SAMPLES = str(Path(__file__).parents[1] / "ops")
 
 
 def new(words):
-    """{name: interval} of the elementwise functions of one array, with a forward, that are none of `words`."""
+    """{name: interval} of the functions of one array, elementwise or along axes, with a forward, that are none of
+    `words`.
+    """
     found = {}
     for name, entry in TABLE.items():
-        if entry.kind == "elementwise" and entry.signature == "x, /" and entry.forward and not name.startswith("_"):
+        smooth = entry.kind in KINDS and entry.derivative in ("nonlinear", "linear")
+        if smooth and required(entry) == ["x"] and entry.forward and not name.startswith("_"):
             interval = None if name in words else where(name)
             if interval is not None:
                 found[name] = interval
     return found
+
+
+def required(entry):
+    """Names of the parameters that have to be given."""
+    parts = [part.strip() for part in entry.signature.split(",")]
+    return [part for part in parts if part not in ("/", "*") and "=" not in part]
+
+
+def fewest_axes(name):
+    """How many axes an argument has to have."""
+    return 0 if axis_parameter(TABLE[name]) is None else 1
+
+
+def options(g, name, argument):
+    """What a call of a function gives beside its argument: an axis that the register `argument` has, and keepdims."""
+    entry = TABLE[name]
+    along = axis_parameter(entry)
+    if along is None:
+        return ""
+    group = any(dim.endswith("*") for dim in structure_of(entry).operands[0].dims)
+    axis = g.axes(argument) if group else g.axis(argument)
+    return f", {along}={axis}" + (g.keepdims() if "keepdims" in entry.signature else "")
 
 
 def where(name):

@@ -100,6 +100,16 @@ def test_a_function_that_the_catalogue_does_not_name_is_used_where_its_samples_a
     np.testing.assert_allclose(catalogue_table.reference(np, "sigmoid")(x), 1 / (1 + np.exp(-x)), rtol=1e-15)
 
 
+def test_a_function_along_axes_that_the_catalogue_does_not_name_is_called_with_axes():
+    found = catalogue_table.new(catalogue.NAMED - {"logsumexp", "softmax"})
+    assert set(found) == {*catalogue.NEW, "logsumexp", "softmax"}
+    g = Generator(3)
+    g.env = {"a": np.ones((2, 3))}
+    calls = {catalogue_table.options(g, name, "a") for name in ("logsumexp", "softmax") for _ in range(60)}
+    assert {", axis=None", ", axis=-2", ", axis=1", ", axis=(0, 1), keepdims=True"} <= calls
+    assert catalogue_table.options(g, "sigmoid", "a") == ""
+
+
 def test_programs_are_the_same_for_the_same_seed():
     first, second = Generator(7).program(), Generator(7).program()
     assert first.source() == second.source()

@@ -25,14 +25,14 @@ REAL_ONLY = frozenset(
     "remainder logaddexp atan2 hypot maximum minimum clip copysign nextafter sigmoid relu floor_divide _cbrt "
     "ceil floor trunc _fmax _fmin _fmod _logaddexp2 _fabs _deg2rad _rad2deg".split()
 )
-NO_KERNEL = ("_convolve", "_correlate", "_inner", "_matvec", "_vecmat")
+NO_KERNEL = ("_copy", "_zero_unknown")
 ELEMENTWISE = [
     op.name
     for op in OPS.values()
-    if op.kind in ("elementwise", "bilinear", "zero")
+    if op.kind == "elementwise"
     and op.differentiable
     and op.entry.chapter in ("elementwise", "beyond", "internal")
-    and op.name not in ("einsum", *NO_KERNEL)
+    and op.name not in NO_KERNEL
 ]
 CASES = [(name, dtype) for name in ELEMENTWISE for dtype in DTYPES if dtype[0] == "f" or name not in REAL_ONLY]
 # Whoever calls _float_power gives it double precision, and the two of real numbers real ones.

@@ -14,7 +14,7 @@ from arraygrad.core.tensor import apply_op, wrap_raw
 from arraygrad.ops import OPS
 
 DTYPES = ("float32", "float64")
-UNARY_RULES = sorted(name for name in UNARY_LOOPS if OPS[name].kind == "elementwise" and name != "sign")
+UNARY_RULES = sorted(name for name in UNARY_LOOPS if OPS[name].elementwise and name != "sign")
 BINARY_RULES = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-310, 3e38, -2.5, 0.5, 5e-324)
 

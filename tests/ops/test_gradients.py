@@ -14,7 +14,7 @@ from samples._case import kink
 
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor, backend_of
-from arraygrad.ops import TABLE
+from arraygrad.ops import OPS, TABLE
 
 DIFFERENTIABLE = [name for name, entry in TABLE.items() if entry.rules]
 CHECKED = Counter()
@@ -85,8 +85,8 @@ def test_operation_has_samples(name):
 def test_operation_is_sampled_to_second_order_unless_it_is_piecewise_constant(name):
     if name == "_zero_unknown":  # it has no derivative: that is nan
         return
-    # the table's word for it is the kind "zero"
-    assert any(s.order >= 2 and s.expected is None for s in samples(name)) != (TABLE[name].kind == "zero")
+    # the table's word for it is the derivative "zero"
+    assert any(s.order >= 2 and s.expected is None for s in samples(name)) != (TABLE[name].derivative == "zero")
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
@@ -143,7 +143,7 @@ def test_second_derivative_at_kinks_and_ties_is_as_documented(name):
             CHECKED["double, known second derivatives"] += 1
 
 
-@pytest.mark.parametrize("name", [name for name in DIFFERENTIABLE if TABLE[name].kind == "elementwise"])
+@pytest.mark.parametrize("name", [name for name in DIFFERENTIABLE if OPS[name].elementwise])
 def test_second_derivative_is_right_at_a_kinks_point_where_the_gradient_is_smooth(name):
     """A removable singularity is often written as a choice, whose own derivative is that of a constant."""
     for sample in samples(name):

@@ -167,7 +167,7 @@ def test_rule_with_a_default_is_refused(scratch_table):
 
 def test_rule_for_no_parameter_is_refused(scratch_table):
     with pytest.raises(ValueError, match=re.escape("rule for 'y', which is no parameter, expected one of ('x',)")):
-        kinds.general("nonsense", "x, /", y=lambda g: g)
+        kinds.core("nonsense", "x, /", y=lambda g: g)
 
 
 def test_doubled_name_is_refused(scratch_table):
@@ -176,14 +176,14 @@ def test_doubled_name_is_refused(scratch_table):
         kinds.unary("nonsense", lambda g: g)
 
 
-def test_unknown_kind_is_refused(scratch_table):
-    with pytest.raises(ValueError, match="unknown kind 'trilinear', expected one of elementwise, "):
-        kinds.binary("nonsense", x1=lambda g: g, x2=lambda g: g, kind="trilinear")
+def test_unknown_derivative_is_refused(scratch_table):
+    with pytest.raises(ValueError, match="unknown derivative 'trilinear', expected one of nonlinear, "):
+        kinds.binary("nonsense", x1=lambda g: g, x2=lambda g: g, derivative="trilinear")
 
 
 def test_unknown_sequence_is_refused(scratch_table):
     with pytest.raises(ValueError, match="sequence='arrays' is no parameter"):
-        kinds.linear("nonsense", "x, /", x=lambda g: g, sequence="arrays")
+        kinds.view("nonsense", "x, /", x=lambda g: g, sequence="arrays")
 
 
 def test_chapter_is_the_defining_file(scratch_table):

@@ -1,7 +1,7 @@
 """What stands in for math, cmath and a few builtins in adopted calls: numbers of recorded Tensors stay recorded.
 
-May import: adoption.answers, adoption.exchange, adoption.objects, adoption.table, autograd.python_numbers, core.tensor, ops, special, the
-standard library, numpy.
+May import: adoption.answers, adoption.exchange, adoption.objects, adoption.table, autograd.python_numbers, core.tensor,
+ops, special, the standard library, numpy.
 
 Note [Numbers that stay]
 ~~~~~~~~~~~~~~~~~~~~~~~~

@@ -1,7 +1,7 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
-May import: adoption.answers, adoption.exchange, adoption.objects, adoption.scalar_names, adoption.table, core.inplace, core.number_lists,
-core.tensor, numpy_api.arrays, numpy_api.rearranging, numpy.
+May import: adoption.answers, adoption.exchange, adoption.objects, adoption.scalar_names, adoption.table, core.inplace,
+core.number_lists, core.tensor, numpy_api.arrays, numpy_api.rearranging, numpy.
 """
 
 import collections

@@ -9,12 +9,12 @@ from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED, has_bit, set_bit
 from arraygrad.engine.node cimport (
-    Node, NodeHooks, ThreadState, thread_state, NODE_ASIDE, NODE_FAST, NODE_HAS_PARENT, NODE_NUMBER, NODE_REALIFY,
-    NODE_ZERO_ABSORBS,
+    Node, NodeHooks, ThreadState, settle, thread_state, NODE_ASIDE, NODE_FAST, NODE_HAS_PARENT, NODE_NUMBER,
+    NODE_REALIFY, NODE_ZERO_ABSORBS,
 )
 from arraygrad.core.arguments cimport all_static, backend_in, is_static, raw_arguments, raw_backend_in
 from arraygrad.core.decisions cimport decided
-from arraygrad.core.nodes cimport OpNode, accumulator_of, new_op_node
+from arraygrad.core.nodes cimport OpNode, accumulator_of, attach, new_op_node
 from arraygrad.core.number_ops cimport as_float, number_operation
 from arraygrad.core.op cimport Op, named_op, result_type_of
 from arraygrad.core.operands cimport (
@@ -158,8 +158,7 @@ cdef object unary_of_any(Op op, object x):
                 save_plain(node, op, x, None, out, 1, backend)
             if aside is not None:
                 keep_aside(node, aside)
-            out.grad_fn_ = node
-            out.tracked = True
+            attach(out, node)
         if t.tracked and (<PyObject*>op == _sign or not op.differentiable):
             decided(op, x, None, out)
     return out
@@ -267,8 +266,7 @@ cdef object binary_of_any(Op op, object a, object b):
         connect(node, tb)
         if op.n_saves:
             save_plain(node, op, a, b, out, needs, backend)
-        out.grad_fn_ = node
-        out.tracked = True
+        attach(out, node)
     return out
 
 
@@ -489,7 +487,7 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
     if not ts.grad_mode:
         return 0
     if not op.differentiable:
-        if op.kind == "general" and not op.zero:
+        if op.entry.derivative != "none" and not op.zero:
             for i in range(len(args)):
                 if wants_grad(args[i]):
                     raise undifferentiable(op, i)
@@ -534,12 +532,10 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
         for i in range(len(result)):
             out = <TensorBase>result[i]
             if out.value.meta.is_floating:
-                out.grad_fn_ = node
+                attach(out, node)
                 out.output_nr_ = <int>i
-                out.tracked = True
     else:
-        (<TensorBase>result).grad_fn_ = node
-        (<TensorBase>result).tracked = True
+        attach(<TensorBase>result, node)
     return 0
 
 
@@ -783,6 +779,7 @@ cdef OpNode view_node(TensorBase t, Extra e):
     save(node, e.view_op, args, t, 1, backend)
     if e.view_op.keeps_args:
         keep_args(node, e.view_op, args)
+    settle(node)
     return node
 
 

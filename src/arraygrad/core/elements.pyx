@@ -14,11 +14,11 @@ from libc.stdint cimport uint16_t, uint64_t
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport (
-    ThreadState, thread_state, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_ZERO_ABSORBS,
+    ThreadState, settle, thread_state, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_ZERO_ABSORBS,
 )
 from arraygrad.core.apply cimport connect, refresh
 from arraygrad.core.inplace cimport adopt, check_inplace, refuse_scalar
-from arraygrad.core.nodes cimport OpNode, new_op_node
+from arraygrad.core.nodes cimport OpNode, attach, new_op_node
 from arraygrad.core.op cimport Op
 from arraygrad.core.overwriting cimport before_write, bump
 from arraygrad.core.value cimport (
@@ -119,8 +119,7 @@ cdef TensorBase element(TensorBase t, object key):
         else:
             node.flags |= NODE_NUMBER | NODE_ELEMENT
             node.print = place
-        out.grad_fn_ = node
-        out.tracked = True
+        attach(out, node)
     return out
 
 
@@ -163,5 +162,6 @@ cdef bint put_element(TensorBase t, object key, object value) except -1:
         return False                    # a number that does not fit, a read-only array: the library says so
     bump(t)
     if node is not None:
+        settle(node)
         adopt(t, node, 0)
     return True

@@ -6,7 +6,9 @@ import sys
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport set_bit
-from arraygrad.engine.node cimport Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_FAST, NODE_HAS_PARENT
+from arraygrad.engine.node cimport (
+    Frame, Node, NodeHooks, settle, share_deallocation, thread_state, NODE_FAST, NODE_HAS_PARENT,
+)
 from arraygrad.core.apply cimport (
     apply_op, basic_key, binary, connect, keep_retaining, observed_call, refresh, view_node, wants_grad,
 )
@@ -464,6 +466,7 @@ cdef int store(TensorBase t, object key, object value) except -1:
         t.value = replaced(t, backend.write(t.value.raw, raw_key, raw_value))
         t.value.version += 1
     if node is not None:
+        settle(node)
         adopt(t, node, 0)
     if not backend.mutable:
         write_back(t)
@@ -507,6 +510,7 @@ cdef bint added_at(TensorBase t, object key, TensorBase value, Backend backend) 
     backend.add_at(t.value.raw, key, raw)
     bump(t)
     if node is not None:
+        settle(node)
         adopt(t, node, 0)
     return True
 

@@ -44,7 +44,7 @@ static inline bool keep_result(Tensor* t) {
     Py_INCREF(Py_None);
     *(PyObject**)&t->grad_fn_ = Py_None;
     t->output_nr_ = 0;
-    t->tracked = t->array0d = 0;
+    t->tracked = t->array0d = t->is_grad = 0;
     v->version = 0;
     kept_results[n_results] = (PyObject*)t;
     kept_places[n_results++] = place;

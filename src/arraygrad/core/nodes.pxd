@@ -16,6 +16,7 @@ cdef class AccumulateGrad(Node):
 cdef str BACKWARD_TWICE
 cdef NodeKind op_kind, bare_kind     # the nodes of operations; of those whose rules keep nothing (Op.bare)
 cdef OpNode new_op_node(Op op)
+cdef int attach(TensorBase out, OpNode node) except -1
 cdef object handles()
 cdef object raw_of(object saved, OpNode node)
 cdef object saved_slot(OpNode node, Py_ssize_t k)

@@ -11,7 +11,8 @@ from arraygrad.engine.free_threading cimport (
     FREE_THREADED, Section, enable_try_incref, gate_close, gate_closed, gate_enter, gate_leave, try_incref,
 )
 from arraygrad.engine.node cimport (
-    Frame, Node, NodeHooks, NodeKind, drop_args, new_node, node_kind, refuse_creation, share_deallocation, thread_state,
+    Frame, Node, NodeHooks, NodeKind, drop_args, new_node, node_kind, refuse_creation, settle, share_deallocation,
+    thread_state, track_every_node, untrack,
     NODE_ACCUMULATE, NODE_CONSTANT, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_PACKED, NODE_ZERO_ABSORBS,
 )
 from arraygrad.engine.graph_task cimport GraphTask
@@ -22,11 +23,11 @@ from arraygrad.core.op cimport (
 from arraygrad.core.constants cimport changed_error, content_now, overwritten_error
 from arraygrad.core.kept_numbers cimport spell_out
 from arraygrad.core.leaf_locks cimport leaf_lock
-from arraygrad.core.saved cimport Packed, packed_array, packed_value
+from arraygrad.core.saved cimport Packed, bytes_of, packed_array, packed_value
 from arraygrad.core.overwriting cimport before_write, bump
 from arraygrad.core.value cimport (
-    Backend, Extra, TensorBase, UNTOUCHED, Value, grad_of, is_lost, is_shown, join, make_tensor,
-    need_extra, new_tensor, replaced, set_grad, shown_by, wrap,
+    Backend, Extra, TensorBase, UNTOUCHED, Value, grad_of, is_lost, is_shown, join, leads_back, make_tensor,
+    need_extra, new_tensor, note_grad, replaced, set_grad, shown_by, wrap,
 )
 
 cdef extern from "Python.h":
@@ -165,18 +166,6 @@ cdef TensorBase attached(Value v, Node source, int nr):
         t.grad_fn_ = source
         t.output_nr_ = nr
     return t
-
-
-cdef Py_ssize_t bytes_of(object saved) except -1:
-    """Bytes of the arrays in a saved slot."""
-    if type(saved) is Value:
-        saved = (<Value>saved).raw
-    elif type(saved) is Packed:
-        return 0                        # what the hook made of it is the hook's
-    elif type(saved) is list or type(saved) is tuple:
-        return sum([bytes_of(item) for item in saved])
-    nbytes = getattr(saved, "nbytes", 0)
-    return nbytes if isinstance(nbytes, int) else 0
 
 
 cdef int keep_values(object saved, object stream, list found) except -1:
@@ -641,6 +630,7 @@ def commit(updates):
             leaf = <TensorBase>node.s0
             old = <TensorBase>leaf.grad_
             if old is None or isinstance(grad, TensorBase):
+                note_grad(<TensorBase>result)
                 leaf.grad_ = result
                 continue
             store_sum(old, (<TensorBase>result).value.raw)
@@ -660,17 +650,13 @@ def update_order(update):
 cdef int store_sum(TensorBase old, object result) except -1:
     """Put a sum into a `.grad` that exists: into its memory where that can be written."""
     cdef Backend backend = <Backend>old.value.meta.ops
-    if backend.mutable and backend.matches(old.value.meta, result) and not is_read_only(old.value.raw):
+    writeable = getattr(getattr(old.value.raw, "flags", None), "writeable", True)       # as NumPy's arrays say it
+    if backend.mutable and writeable and backend.matches(old.value.meta, result):
         old.value.raw[...] = result
     else:
         old.value = replaced(old, result)
     bump(old)
     return 0
-
-
-cdef bint is_read_only(object raw):
-    """Whether an array refuses writes, as NumPy's say in their flags."""
-    return not getattr(getattr(raw, "flags", None), "writeable", True)
 
 
 # Note [Accumulators]
@@ -708,6 +694,15 @@ cdef OpNode new_op_node(Op op):
     return node
 
 
+cdef int attach(TensorBase out, OpNode node) except -1:
+    """Make a complete node of an operation the history of its only result."""
+    if (<Op>node.op).index >= 0:        # the rules of others' functions may hold anything
+        settle(node)
+    out.grad_fn_ = node
+    out.tracked = True
+    return 0
+
+
 cdef AccumulateGrad new_accumulator(TensorBase t):
     cdef AccumulateGrad node
     with cython.critical_section(t):
@@ -726,6 +721,8 @@ cdef inline AccumulateGrad made_accumulator(TensorBase t):
     node.s0 = t
     if t.extra is not None:
         node.hooks = t.extra.hooks
+    if not leads_back(t):
+        untrack(node)
     enable_try_incref(<PyObject*>node)
     t.accumulator = <void*>node
     return node
@@ -734,6 +731,8 @@ cdef inline AccumulateGrad made_accumulator(TensorBase t):
 cdef NodeHooks leaf_hooks(TensorBase t):
     cdef Extra e = need_extra(t)
     if e.hooks is None:
+        if t.accumulator != NULL:       # a hook may lead back to the leaf
+            track_every_node()
         with cython.critical_section(e):
             if e.hooks is None:
                 e.hooks = NodeHooks.__new__(NodeHooks)
@@ -754,6 +753,7 @@ cdef int accumulate_recorded(TensorBase leaf, TensorBase grad) except -1:
             return 0
         if Py_REFCNT(<PyObject*>grad) > 3:
             grad = _recorded.clone(grad, grad)      # the caller may still hold it
+        note_grad(grad)
         with cython.critical_section(leaf):
             if leaf.grad_ is None:
                 leaf.grad_ = grad
@@ -775,6 +775,7 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
         if not owned or not backend.same_layout(grad, leaf.value.raw):
             grad = backend.clone(grad, leaf.value.raw)
         old = wrap(grad, backend)
+        old.is_grad = True
         with cython.critical_section(leaf):
             if leaf.grad_ is None:              # cloning and wrapping may have let another thread's backward in
                 leaf.grad_ = old
@@ -784,6 +785,7 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
         old = <TensorBase>grad_of(leaf)
         if old is None:
             old = wrap(backend.clone(grad, leaf.value.raw), backend)
+            old.is_grad = True
             with cython.critical_section(leaf):
                 if leaf.grad_ is None:
                     leaf.grad_ = old

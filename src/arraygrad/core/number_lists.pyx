@@ -18,10 +18,10 @@ from libcpp.vector cimport vector
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED, set_bit
 from arraygrad.engine.node cimport (
-    ThreadState, thread_state, NODE_ELEMENT, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY,
+    ThreadState, settle, thread_state, NODE_ELEMENT, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY,
 )
 from arraygrad.core.apply cimport connect
-from arraygrad.core.nodes cimport OpNode, new_op_node
+from arraygrad.core.nodes cimport OpNode, attach, new_op_node
 from arraygrad.core.number_ops cimport read_operand
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.value cimport Backend, TensorBase, new_tensor
@@ -146,6 +146,7 @@ cpdef object joined_numbers(object items):
     for t in held:
         connect(node, t)
     if ndim > 1:
+        settle(node)
         inner = node
         node = new_op_node(RESHAPE)
         node.meta = out.value.meta
@@ -155,6 +156,5 @@ cpdef object joined_numbers(object items):
         node.n_edges = 1
         node.topo = inner.topo + 1
         set_bit(&inner.flags, NODE_HAS_PARENT)
-    out.grad_fn_ = node
-    out.tracked = True
+    attach(out, node)
     return out

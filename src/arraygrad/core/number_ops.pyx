@@ -22,7 +22,7 @@ from arraygrad.engine.node cimport (
     Node, NodeParts, ThreadState, inference_used, new_node_of, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_NUMBER,
     NODE_REALIFY, NODE_SAVES,
 )
-from arraygrad.core.nodes cimport accumulator_of, bare_kind, op_kind
+from arraygrad.core.nodes cimport OpNode, accumulator_of, attach, bare_kind, op_kind
 from arraygrad.core.op cimport Op, SAVE_ANS
 from arraygrad.core.saving cimport hooks_for_saved
 from arraygrad.core.value cimport (
@@ -208,6 +208,5 @@ cdef TensorBase number_operation(Op op, PyObject* a, PyObject* b):
             parts.s0 = slot
         else:
             parts.s1 = slot
-    out.grad_fn_ = new_node_of(&bare_kind if op.bare else &op_kind, &parts)
-    out.tracked = True
+    attach(out, <OpNode>new_node_of(&bare_kind if op.bare else &op_kind, &parts))
     return out

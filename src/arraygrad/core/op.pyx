@@ -93,9 +93,9 @@ cdef class Op:
         self.sequence = -1 if entry.sequence is None else self.positions[entry.sequence]
         if self.sequence >= 0 and self.inputs and self.inputs != (self.sequence,):
             raise TypeError(f"{self.name}: an operation on a sequence of arrays has a rule for that alone")
-        self.zero = self.kind == "zero"
+        self.zero = entry.derivative == "zero"
         self.differentiable = len(self.inputs) > 0
-        self.elementwise = self.kind == "elementwise" or self.name == "multiply"
+        self.elementwise = index >= 0 and self.kind == "elementwise" and self.differentiable and not self.zero
         self.holomorphic = bool(entry.holomorphic)
         self.may_view = bool(entry.may_view)
         self.transfers = self.name == "_to_backend"
@@ -113,9 +113,14 @@ cdef class Op:
         self.shows = (self.single and self.may_view and not self.makes_arrays and self.inputs == (0,)
                       and (self.n_saves == 0 or self.n_saves == 1 and self.save_kind[0] == SAVE_META
                            and self.save_pos[0] == 0))
-        self.checks_others = len(self.others) > 0 and self.kind not in ("zero", "nondifferentiable")
+        self.checks_others = len(self.others) > 0 and entry.derivative not in ("zero", "none")
         self.bare = (self.n_saves == 0 and not self.keeps_args and len(self.inputs) <= 2 and self.sequence < 0
                      and not self.multi)
+
+    @property
+    def derivative(self):
+        """How the result depends on the arrays' values: a word of ops.kinds."""
+        return self.entry.derivative
 
     @property
     def signature(self):

@@ -28,5 +28,6 @@ cdef int count_pairs_by(counter count) except -1
 cdef bint packing() noexcept
 cdef Packed packed_by(Value v, object pack, object unpack)
 cdef object pack_slot(object slot, Backend backend)
+cdef Py_ssize_t bytes_of(object saved) except -1
 cdef object packed_array(Packed p)
 cdef Value packed_value(Packed p)

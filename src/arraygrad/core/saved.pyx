@@ -252,6 +252,18 @@ cdef bint keeps(Packed p, object data, object raw) except -1:
     return p.data is data or p.data is raw
 
 
+cdef Py_ssize_t bytes_of(object saved) except -1:
+    """Bytes of the arrays in a saved slot."""
+    if type(saved) is Value:
+        saved = (<Value>saved).raw
+    elif type(saved) is Packed:
+        return 0                        # what the hook made of it is the hook's
+    elif type(saved) is list or type(saved) is tuple:
+        return sum([bytes_of(item) for item in saved])
+    nbytes = getattr(saved, "nbytes", 0)
+    return nbytes if isinstance(nbytes, int) else 0
+
+
 cdef object packed_array(Packed p):
     """The raw array of a packed value."""
     cdef object data = unpacked(p)

@@ -6,7 +6,7 @@ import weakref
 cimport cython
 from cpython.object cimport PyObject
 
-from arraygrad.engine.node cimport NodeHooks, share_deallocation
+from arraygrad.engine.node cimport NodeHooks, share_deallocation, shown_node
 from arraygrad.core.adopted cimport any_adopted, asked, asked_shape, class_of, numbers_first, numbers_inplace, text_of
 from arraygrad.core.apply cimport apply_op, binary, refresh, unary
 from arraygrad.core.arguments cimport backend_in
@@ -226,7 +226,7 @@ cdef class Tensor(TensorBase):
         """The node that computes this tensor's gradient contribution; None for leaves."""
         if self.extra is not None:
             refresh(self)
-        return self.grad_fn_
+        return shown_node(self.grad_fn_)
 
     @property
     def output_nr(self):

@@ -109,6 +109,7 @@ cdef class TensorBase:
     cdef int output_nr_
     cdef bint tracked               # requires grad
     cdef bint array0d               # made as an array without axes, not computed: Note [Scalars]
+    cdef bint is_grad               # was some Tensor's .grad, and so may be part of a cycle
     cdef void* accumulator          # this leaf's AccumulateGrad (borrowed, cleared when that dies), or NULL
     cdef Extra extra                # None for most
     cdef object __weakref__
@@ -158,6 +159,8 @@ cdef object grad_of(TensorBase t)
 cdef Node grad_fn_now(TensorBase t, int* nr)
 cdef int set_history(TensorBase t, Node node, int nr) except -1
 cdef int set_grad(TensorBase t, object grad) except -1
+cdef int note_grad(TensorBase grad) except -1
+cdef bint leads_back(TensorBase leaf) noexcept
 cdef int assign_grad(TensorBase t, object value) except -1
 cdef TensorBase wrap(object raw, Backend backend)
 cdef Extra need_extra(TensorBase t)

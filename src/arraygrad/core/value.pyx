@@ -7,7 +7,9 @@ from cpython.ref cimport Py_DECREF
 from libc.stdint cimport uint32_t, uint64_t
 
 from arraygrad.engine.arrayops cimport AliasMeta, ArrayOps, DeviceRuntime, GradMeta
-from arraygrad.engine.node cimport Node, inference_used, refuse_creation, thread_state
+from arraygrad.engine.node cimport (
+    Node, inference_used, refuse_creation, thread_state, track_every_node, track_graph,
+)
 from arraygrad.engine.free_threading cimport Section, enable_try_incref, try_incref
 from arraygrad.engine.streams cimport inherited
 from arraygrad.core.op cimport Op
@@ -646,6 +648,8 @@ cdef Node grad_fn_now(TensorBase t, int* nr):
 
 cdef int set_history(TensorBase t, Node node, int nr) except -1:
     """From now on `t` is output `nr` of `node`; None: it is not recorded any more."""
+    if node is not None and t.grad_fn_ is None and (t.is_grad or t.accumulator != NULL):
+        track_graph(node)               # which may lead back to the leaf that holds `t`, or that `t` is
     with cython.critical_section(t):
         t.grad_fn_, node = node, t.grad_fn_     # the old history goes when the section is left
         t.output_nr_ = nr
@@ -655,9 +659,34 @@ cdef int set_history(TensorBase t, Node node, int nr) except -1:
 
 cdef int set_grad(TensorBase t, object grad) except -1:
     """Set `t.grad_`, which another thread may be reading."""
+    if grad is not None:
+        note_grad(<TensorBase>grad)
     with cython.critical_section(t):
         t.grad_, grad = grad, t.grad_   # the old gradient goes when the section is left
     return 0
+
+
+cdef int note_grad(TensorBase grad) except -1:
+    """Tell the garbage collector of the graph that a Tensor's `.grad` leads to: it may lead back to the Tensor."""
+    grad.is_grad = True
+    if grad.extra is not None or grad.grad_ is not None:
+        track_every_node()
+    elif grad.grad_fn_ is not None:
+        track_graph(grad.grad_fn_)
+    return 0
+
+
+cdef bint leads_back(TensorBase leaf) noexcept:
+    """Whether a leaf holds what may lead back to it: a hook, an attribute, a `.grad` with a history."""
+    cdef Extra e = leaf.extra
+    cdef TensorBase grad
+    if e is not None and (e.hooks is not None or e.attributes is not None or e.parent is not None
+                          or e.source is not None):
+        return True
+    if leaf.grad_ is None:
+        return False
+    grad = <TensorBase>leaf.grad_
+    return grad.grad_fn_ is not None or grad.extra is not None or grad.grad_ is not None
 
 
 cdef int assign_grad(TensorBase t, object value) except -1:

@@ -27,7 +27,7 @@ from arraygrad.core.apply cimport apply_op, connect, refresh, reversed_axes
 from arraygrad.core.arguments cimport all_static, is_static
 from arraygrad.core.elements cimport element
 from arraygrad.core.kept_args cimport shared_args
-from arraygrad.core.nodes cimport OpNode, new_op_node
+from arraygrad.core.nodes cimport OpNode, attach, new_op_node
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.saving cimport frozen, keep_args, save
 from arraygrad.core.value cimport (
@@ -233,8 +233,7 @@ cdef TensorBase beside(Op op, tuple args, Py_ssize_t place):
         save(node, op, args, out, 1, _backend)
         if op.keeps_args:
             keep_args(node, op, args)
-        out.grad_fn_ = node
-        out.tracked = True
+        attach(out, node)
     return out
 
 
@@ -310,8 +309,7 @@ cdef TensorBase view(Op op, tuple args, TensorBase t, bint plain):
                 for i in op.static_positions:
                     static[i] = args[i] if plain else frozen(args[i])
             node.args = static
-        out.grad_fn_ = node
-        out.tracked = True
+        attach(out, node)
     return out
 
 

@@ -182,6 +182,13 @@ cdef Node new_node(const NodeKind* kind)
 cdef Node new_node_of(const NodeKind* kind, NodeParts* parts)
 cdef void set_recycler(bint (*keep)(PyObject*) noexcept) noexcept
 cdef int drop_args(Node node) except -1
+# Which nodes the garbage collector sees: Note [Nodes that the collector does not see] in node_memory.hpp.
+cdef void settle(Node node) noexcept
+cdef void untrack(Node node) noexcept
+cdef void track(Node node) noexcept
+cdef Node shown_node(Node node)
+cdef int track_graph(Node node) except -1
+cdef int track_every_node() except -1
 cdef uint64_t next_sequence_nr() noexcept
 cdef int share_deallocation(type cls) except -1
 cdef int refuse_creation(type cls) except -1

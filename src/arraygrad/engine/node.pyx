@@ -70,6 +70,11 @@ cdef extern from "node_memory.hpp" namespace "arraygrad":
     void make_bare(void* cls) noexcept
     bint (*recycler)(PyObject* array) noexcept
     void recycle_args(PyObject* args) noexcept
+    void settle_node(PyObject* node) noexcept
+    void untrack_node(PyObject* node) noexcept
+    void track_node(PyObject* node) noexcept
+    int track_below(PyObject* node) except -1
+    int track_all() except -1
 
 
 cdef extern from "Python.h":
@@ -432,7 +437,7 @@ cdef class Node:
     @property
     def next_functions(self):
         """Tuple of (node or None, input number), one per next edge."""
-        return tuple([(self.edge_node(i), self.edge_nr(i)) for i in range(self.n_edges)])
+        return tuple([(shown_node(self.edge_node(i)), self.edge_nr(i)) for i in range(self.n_edges)])
 
     @property
     def metadata(self):
@@ -560,6 +565,10 @@ cdef class Node:
 
     cdef NodeHooks need_hooks(self):
         cdef NodeHooks hooks
+        if self.hooks is None:                      # a hook may lead back here
+            track(self)
+            if self.flags & NODE_HAS_PARENT:
+                track_every_node()
         with cython.critical_section(self):         # several threads may be registering
             if self.hooks is None:
                 self.hooks = NodeHooks.__new__(NodeHooks)
@@ -629,6 +638,38 @@ cdef int drop_args(Node node) except -1:
         recycle_args(<PyObject*>node.args)
         node.args = None
     return 0
+
+
+cdef void settle(Node node) noexcept:
+    """Take a complete node, whose operation is the table's, from the garbage collector, if it is in no cycle."""
+    settle_node(<PyObject*>node)
+
+
+cdef void untrack(Node node) noexcept:
+    """Take a node from the garbage collector: who calls this knows that it is in no cycle."""
+    untrack_node(<PyObject*>node)
+
+
+cdef void track(Node node) noexcept:
+    """Show a node to the garbage collector, since it may be in a cycle from now on."""
+    track_node(<PyObject*>node)
+
+
+cdef Node shown_node(Node node):
+    """A node, or None, as Python code gets it: Note [Nodes that the collector does not see], (3)."""
+    if node is not None:
+        track_node(<PyObject*>node)
+    return node
+
+
+cdef int track_graph(Node node) except -1:
+    """`track` for a node and all that it leads to."""
+    return track_below(<PyObject*>node)
+
+
+cdef int track_every_node() except -1:
+    """`track` for all nodes: something may lead back to any of them."""
+    return track_all()
 
 
 cdef int _use_layout(Node probe) except -1:

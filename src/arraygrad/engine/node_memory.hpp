@@ -25,12 +25,31 @@
 // only the collector can free never come back to the kept blocks: theirs are new ones, and count.
 // Slots that hold None are not shown to the collector. All else is, arrays too: gc.get_referents lists what is kept.
 // Guarded by test_CP4_*, and by tests/engine/test_node_memory.py.
+//
+// Note [Nodes that the collector does not see]
+// ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+// A node refers to what was there before it, so nodes alone make no cycle. One is closed only by what changes later and
+// leads back: a hook, metadata, an argument or a function of the program's, or a leaf by its `.grad`, hooks and
+// attributes. So a node is tracked by the collector only if it holds such a thing, or leads to a tracked node; the
+// collector then sees every node of a cycle, and a graph of a million others costs it nothing (as CPython untracks
+// tuples).
+// (1) New nodes are tracked. Who records one calls `settle` when it is complete, which untracks it if it can.
+// (2) What comes later is told: a hook on a node makes it tracked, a graph that a `.grad` leads to becomes tracked
+//     (`track_below`), and where nodes that lead to the place may exist already, all untracked nodes are looked for and
+//     become tracked (`track_all`). They are found from the collector's objects: Tensors and nodes hold all nodes. That
+//     takes as long as a collection, so after SEARCHES of them, or WALKS over graphs, no more nodes are untracked.
+// (3) Python code that gets a node gets a tracked one: what it holds may be seen by the collector through it alone.
+// (4) Without the GIL all nodes are tracked: the collector stops the threads, and keeps no list that grows.
+// Guarded by tests/engine/test_untracked_nodes.py.
 #pragma once
 #include <Python.h>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
+#include <unordered_set>
+#include <vector>
 
 namespace arraygrad {
 
@@ -191,6 +210,166 @@ static int clear_node(PyObject* node) {
     return 0;
 }
 
+constexpr int SEARCHES = 2;
+constexpr int WALKS = 4;         // graphs of gradients that `track_below` walks, before it is left as after SEARCHES
+constexpr int NESTED = 4;        // how deep tuples and lists of static arguments are looked into
+
+#ifndef Py_GIL_DISABLED
+static PyTypeObject* node_type;
+static bool untracks = true;     // guarded by the GIL
+static int searches, walks;
+
+static inline bool is_untracked_node(PyObject* o) {
+    return PyType_IsSubtype(Py_TYPE(o), node_type) && !PyObject_GC_IsTracked(o);
+}
+
+// Whether an object can never lead to a Tensor or a node: the collector has no business with it.
+static bool is_plain(PyObject* o, int depth) {
+    PyTypeObject* type = Py_TYPE(o);
+    if (!PyType_IS_GC(type)) return true;
+    if (PyType_Check(o)) return !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE);
+    if (!depth) return false;
+    if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) {
+            PyObject* item = PySequence_Fast_GET_ITEM(o, i);
+            if (item && !is_plain(item, depth - 1)) return false;
+        }
+        return true;
+    }
+    if (PySlice_Check(o)) {
+        auto* s = reinterpret_cast<PySliceObject*>(o);
+        return is_plain(s->start, depth - 1) && is_plain(s->stop, depth - 1) && is_plain(s->step, depth - 1);
+    }
+    return false;
+}
+
+static inline bool is_closed_edge(PyObject* next) { return next == Py_None || !PyObject_GC_IsTracked(next); }
+#endif
+
+// Untracks a complete node, if nothing that it holds leads to the program's own objects.
+static inline void settle_node(PyObject* node) {
+#ifndef Py_GIL_DISABLED
+    if (!untracks) return;
+    PyObject** head = head_of(node);             // e0, e1, meta, hooks, g0, op
+    if (!is_closed_edge(head[0]) || !is_closed_edge(head[1]) || head[3] != Py_None || head[4] != Py_None) return;
+    if (!is_bare(Py_TYPE(node))) {
+        PyObject** tail = tail_of(node);         // more, s0, s1, s2, args
+        if (tail[0] != Py_None) {
+            for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tail[0]); i += 2) {
+                if (!is_closed_edge(PyList_GET_ITEM(tail[0], i))) return;
+            }
+        }
+        for (int i = 1; i < TAIL; i++) {
+            if (tail[i] != Py_None && !is_plain(tail[i], NESTED)) return;
+        }
+    }
+    PyObject_GC_UnTrack(node);
+#else
+    (void)node;
+#endif
+}
+
+static inline void untrack_node(PyObject* node) {
+#ifndef Py_GIL_DISABLED
+    if (untracks) PyObject_GC_UnTrack(node);
+#else
+    (void)node;
+#endif
+}
+
+static inline void track_node(PyObject* node) {
+#ifndef Py_GIL_DISABLED
+    if (!PyObject_GC_IsTracked(node)) PyObject_GC_Track(node);
+#else
+    (void)node;
+#endif
+}
+
+#ifndef Py_GIL_DISABLED
+static int find_untracked(PyObject* o, void* found) {
+    if (is_untracked_node(o)) {
+        PyObject_GC_Track(o);
+        try {
+            static_cast<std::vector<PyObject*>*>(found)->push_back(o);
+        } catch (const std::bad_alloc&) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int track_found(std::vector<PyObject*>& found) {
+    while (!found.empty()) {
+        PyObject* node = found.back();
+        found.pop_back();
+        if (Py_TYPE(node)->tp_traverse(node, find_untracked, &found)) return -1;
+    }
+    return 0;
+}
+#endif
+
+static int track_all();
+
+// Tracks a node and all untracked ones that it leads to, behind tracked ones too. -1 with an error: no memory.
+static int track_below(PyObject* node) {
+#ifndef Py_GIL_DISABLED
+    if (!untracks) return 0;
+    std::vector<PyObject*> found;
+    std::unordered_set<PyObject*> seen;
+    try {
+        found.push_back(node);
+        while (!found.empty()) {
+            PyObject* one = found.back();
+            found.pop_back();
+            if (!seen.insert(one).second) continue;
+            track_node(one);
+            PyObject** head = head_of(one);
+            for (int i = 0; i < 2; i++) {
+                if (head[i] != Py_None) found.push_back(head[i]);
+            }
+            PyObject* more = is_bare(Py_TYPE(one)) ? Py_None : tail_of(one)[0];
+            for (Py_ssize_t i = 0; more != Py_None && i < PyList_GET_SIZE(more); i += 2) {
+                if (PyList_GET_ITEM(more, i) != Py_None) found.push_back(PyList_GET_ITEM(more, i));
+            }
+        }
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (++walks < WALKS) return 0;
+    searches = SEARCHES - 1;
+    return track_all();
+#else
+    (void)node;
+    return 0;
+#endif
+}
+
+// Tracks all untracked nodes there are. -1 with an error.
+static int track_all() {
+#ifndef Py_GIL_DISABLED
+    if (!untracks) return 0;
+    if (++searches == SEARCHES) untracks = false;
+    PyObject* module = PyImport_ImportModule("gc");
+    PyObject* objects = module ? PyObject_CallMethod(module, "get_objects", nullptr) : nullptr;
+    Py_XDECREF(module);
+    if (!objects) return -1;
+    std::vector<PyObject*> found;
+    int rc = 0;
+    for (Py_ssize_t i = 0; !rc && i < PyList_GET_SIZE(objects); i++) {
+        PyObject* one = PyList_GET_ITEM(objects, i);
+        traverseproc traverse = Py_TYPE(one)->tp_traverse;
+        if (traverse && traverse(one, find_untracked, &found)) rc = -1;
+        if (!rc && !found.empty()) rc = track_found(found);
+    }
+    Py_DECREF(objects);
+    return rc;
+#else
+    return 0;
+#endif
+}
+
 // Memory for a new node of a compiled class that adds no fields.
 static inline PyObject* node_block(PyTypeObject* type, bool bare) {
     PyObject* node;
@@ -288,6 +467,9 @@ static void use_layout(void* cls, Py_ssize_t head_end) {
     layout.weak = type->tp_weaklistoffset;
     layout.tail = layout.bare = (head_end + alignof(PyObject*) - 1) / alignof(PyObject*) * alignof(PyObject*);
     layout.whole = type->tp_basicsize;
+#ifndef Py_GIL_DISABLED
+    node_type = type;
+#endif
     type->tp_dealloc = dealloc_node;
     type->tp_traverse = traverse_node;
     type->tp_clear = clear_node;

@@ -97,7 +97,7 @@ FFT_ALIASES = {
 def _alias(function, name, signature, target, places, settle, options):
     fields = {key: options[key] for key in ("sequence",) if key in options}
     options = {key: value for key, value in options.items() if key not in fields}
-    entry = Entry(f"numpy.{name}", signature, "nondifferentiable", {}, **fields)
+    entry = Entry(f"numpy.{name}", signature, OPS[target].kind, {}, **fields)
     return make_recorded(
         entry, function, numpy.ndarray, numpy.generic, target=OPS[target], places=places, settle=settle, **options
     )
@@ -109,95 +109,245 @@ _REDUCED = "a, axis=None, *, keepdims=False"
 _SPREAD = "a, axis=None, *, ddof=0, keepdims=False"
 _QUANTILE = "a, q, axis=None, *, keepdims=False"
 
-# name in NumPy: parameters, rules, (options)
+# name in NumPy: parameters, (kind, core axes, derivative, (how axes are counted)) as in ops/kinds.py, rules, (options)
 OWN = {
     # ufuncs
-    "heaviside": ("x1, x2, /", {"x1": rules.none, "x2": rules.heaviside_x2}),
-    "ldexp": ("x1, x2, /", {"x1": rules.ldexp_x1}),
-    "modf": ("x, /", {"x": rules.modf}, {"results": ("*",)}),
-    "divmod": ("x1, x2, /", {"x1": rules.divmod_x1, "x2": rules.divmod_x2}, {"results": ("*",)}),
-    "frexp": ("x, /", {"x": rules.frexp}, {"results": ("*",), "any_result": True}),
+    "heaviside": ("x1, x2, /", ("elementwise", "", "nonlinear"), {"x1": rules.none, "x2": rules.heaviside_x2}),
+    "ldexp": ("x1, x2, /", ("elementwise", "", "nonlinear"), {"x1": rules.ldexp_x1}),
+    "modf": ("x, /", ("elementwise", "()->(),()", "nonlinear"), {"x": rules.modf}, {"results": ("*",)}),
+    "divmod": (
+        "x1, x2, /",
+        ("elementwise", "(),()->(),()", "nonlinear"),
+        {"x1": rules.divmod_x1, "x2": rules.divmod_x2},
+        {"results": ("*",)},
+    ),
+    "frexp": (
+        "x, /",
+        ("elementwise", "()->(),()", "nonlinear"),
+        {"x": rules.frexp},
+        {"results": ("*",), "any_result": True},
+    ),
     # complex numbers; those of real ones are an operation
-    "angle": ("z, /", {"z": rules.angle}, {"function": calculus.angle, "dtypes": "FD", "any_result": True}),
+    "angle": (
+        "z, /",
+        ("elementwise", "", "nonlinear"),
+        {"z": rules.angle},
+        {"function": calculus.angle, "dtypes": "FD", "any_result": True},
+    ),
     # reductions that leave out nan
-    "nansum": (_REDUCED, {"a": statistics.nansum}, {"function": gaps.nansum}),
-    "nanmean": (_REDUCED, {"a": statistics.nanmean}, {"function": gaps.nanmean}),
-    "nanmax": (_REDUCED, {"a": statistics.nanextremum}, {"function": gaps.nanmax}),
-    "nanmin": (_REDUCED, {"a": statistics.nanextremum}, {"function": gaps.nanmin}),
-    "nanvar": (_SPREAD, {"a": statistics.nanvar}, {"function": gaps.nanvar, "numbers": (2,)}),
-    "nanstd": (_SPREAD, {"a": statistics.nanstd}, {"function": gaps.nanstd, "numbers": (2,)}),
-    "nanprod": (_REDUCED, {"a": statistics.nanprod}, {"function": gaps.nanprod}),
-    "nancumsum": ("a, axis=None", {"a": statistics.nancumsum}, {"function": gaps.nancumsum}),
-    "nancumprod": ("a, axis=None", {"a": statistics.nancumprod}, {"function": gaps.nancumprod}),
+    "nansum": (_REDUCED, ("reduction", "(n*)->()", "nonlinear"), {"a": statistics.nansum}, {"function": gaps.nansum}),
+    "nanmean": (
+        _REDUCED,
+        ("reduction", "(n*)->()", "nonlinear"),
+        {"a": statistics.nanmean},
+        {"function": gaps.nanmean},
+    ),
+    "nanmax": (
+        _REDUCED,
+        ("reduction", "(n*)->()", "nonlinear"),
+        {"a": statistics.nanextremum},
+        {"function": gaps.nanmax},
+    ),
+    "nanmin": (
+        _REDUCED,
+        ("reduction", "(n*)->()", "nonlinear"),
+        {"a": statistics.nanextremum},
+        {"function": gaps.nanmin},
+    ),
+    "nanvar": (
+        _SPREAD,
+        ("reduction", "(n*)->()", "nonlinear"),
+        {"a": statistics.nanvar},
+        {"function": gaps.nanvar, "numbers": (2,)},
+    ),
+    "nanstd": (
+        _SPREAD,
+        ("reduction", "(n*)->()", "nonlinear"),
+        {"a": statistics.nanstd},
+        {"function": gaps.nanstd, "numbers": (2,)},
+    ),
+    "nanprod": (
+        _REDUCED,
+        ("reduction", "(n*)->()", "nonlinear"),
+        {"a": statistics.nanprod},
+        {"function": gaps.nanprod},
+    ),
+    "nancumsum": (
+        "a, axis=None",
+        ("scan", "(n)->(n)", "nonlinear"),
+        {"a": statistics.nancumsum},
+        {"function": gaps.nancumsum},
+    ),
+    "nancumprod": (
+        "a, axis=None",
+        ("scan", "(n)->(n)", "nonlinear"),
+        {"a": statistics.nancumprod},
+        {"function": gaps.nancumprod},
+    ),
     "nan_to_num": (
         "x, /, *, nan=0.0, posinf=None, neginf=None",
+        ("elementwise", "", "nonlinear"),
         {"x": statistics.nan_to_num},
         {"function": gaps.nan_to_num},
     ),
     # order statistics
-    "median": (_REDUCED, {"a": statistics.median}, {"function": ranks.median}),
-    "nanmedian": (_REDUCED, {"a": statistics.nanmedian}, {"function": ranks.nanmedian}),
-    "quantile": (_QUANTILE, {"a": statistics.quantile}, {"function": ranks.quantile}),
-    "percentile": (_QUANTILE, {"a": statistics.percentile}, {"function": ranks.percentile}),
-    "nanquantile": (_QUANTILE, {"a": statistics.nanquantile}, {"function": ranks.nanquantile}),
-    "nanpercentile": (_QUANTILE, {"a": statistics.nanpercentile}, {"function": ranks.nanpercentile}),
-    "partition": ("a, kth, axis=-1", {"a": statistics.partition}, {"function": ranks.partition, "numbers": (1, 2)}),
+    "median": (_REDUCED, ("reduction", "(n*)->()", "nonlinear"), {"a": statistics.median}, {"function": ranks.median}),
+    "nanmedian": (
+        _REDUCED,
+        ("reduction", "(n*)->()", "nonlinear"),
+        {"a": statistics.nanmedian},
+        {"function": ranks.nanmedian},
+    ),
+    "quantile": (
+        _QUANTILE,
+        ("reduction", "(n*),(q*)->^(*q)", "nonlinear"),
+        {"a": statistics.quantile},
+        {"function": ranks.quantile},
+    ),
+    "percentile": (
+        _QUANTILE,
+        ("reduction", "(n*),(q*)->^(*q)", "nonlinear"),
+        {"a": statistics.percentile},
+        {"function": ranks.percentile},
+    ),
+    "nanquantile": (
+        _QUANTILE,
+        ("reduction", "(n*),(q*)->^(*q)", "nonlinear"),
+        {"a": statistics.nanquantile},
+        {"function": ranks.nanquantile},
+    ),
+    "nanpercentile": (
+        _QUANTILE,
+        ("reduction", "(n*),(q*)->^(*q)", "nonlinear"),
+        {"a": statistics.nanpercentile},
+        {"function": ranks.nanpercentile},
+    ),
+    "partition": (
+        "a, kth, axis=-1",
+        ("scan", "(n)->(n)", "nonlinear"),
+        {"a": statistics.partition},
+        {"function": ranks.partition, "numbers": (1, 2)},
+    ),
     "bincount": (
         "x, weights, minlength=0",
+        ("scatter", "x(n),weights(n)->(?)", "linear"),
         {"weights": statistics.bincount},
         {"any_result": True, "function": calculus.bincount},
     ),
     # rearrangements
     "full_like": (
         "a, fill_value",
+        ("creation", "a(n*),fill_value()->(*n)", "linear"),
         {"fill_value": lambda g: g},
         {"ndims": (0,), "dtypes": _ALL, "function": joins.full_like},
     ),
-    "delete": ("a, obj, axis=None", {"a": rules.delete}, {"function": joins.delete}),
-    "resize": ("a, new_shape", {"a": rules.resize}, {"function": joins.resize}),
+    "delete": ("a, obj, axis=None", ("gather", "(n)->(?)", "linear"), {"a": rules.delete}, {"function": joins.delete}),
+    "resize": (
+        "a, new_shape",
+        ("gather", "(n*)->(*sized(new_shape))", "linear"),
+        {"a": rules.resize},
+        {"function": joins.resize},
+    ),
     "insert": (
         "a, obj, values, axis=None",
+        ("join", "(n)->(?)", "linear"),
         {"a": rules.insert_a, "values": rules.insert_values},
         {"function": joins.insert},
     ),
     "append": (
         "a, values, axis=None",
+        ("join", "(m),(n)->(m+n)", "linear", "equal"),
         {"a": rules.append_a, "values": rules.append_values},
         {"function": joins.append},
     ),
-    "diag": ("v, k=0", {"v": rules.diag}, {"ndims": (1,), "numbers": (1,), "function": joins.diag}),
-    "diagflat": ("v, k=0", {"v": rules.diagflat}, {"numbers": (1,), "function": joins.diagflat}),
-    "compress": ("condition, a, axis=None", {"a": rules.compress}, {"function": choices.compress}),
-    "extract": ("condition, arr", {"arr": rules.extract}, {"function": choices.extract}),
+    "diag": (
+        "v, k=0",
+        ("scatter", "(n)->(n+abs(k),n+abs(k))", "linear"),
+        {"v": rules.diag},
+        {"ndims": (1,), "numbers": (1,), "function": joins.diag},
+    ),
+    "diagflat": (
+        "v, k=0",
+        ("scatter", "(n*)->(prod(n)+abs(k),prod(n)+abs(k))", "linear"),
+        {"v": rules.diagflat},
+        {"numbers": (1,), "function": joins.diagflat},
+    ),
+    "compress": (
+        "condition, a, axis=None",
+        ("gather", "a(n)->(?)", "linear"),
+        {"a": rules.compress},
+        {"function": choices.compress},
+    ),
+    "extract": (
+        "condition, arr",
+        ("gather", "arr(n*)->(?)", "linear"),
+        {"arr": rules.extract},
+        {"function": choices.extract},
+    ),
     "select": (
         "condlist, choicelist, default=0",
+        ("elementwise", "condlist[()],choicelist[()]->()", "linear"),
         {"choicelist": rules.select},
         {"sequence": "choicelist", "numbers": (2,), "function": choices.select},
     ),
-    "choose": ("a, choices", {"choices": rules.choose}, {"sequence": "choices", "function": choices.choose}),
-    "block": ("arrays", {"arrays": rules.block}, {"sequence": "arrays", "function": joins.block}),
-    "vstack": ("arrays", {"arrays": rules.vstack}, {"sequence": "arrays", "function": joins.vstack}),
-    "hstack": ("arrays", {"arrays": rules.hstack}, {"sequence": "arrays", "function": joins.hstack}),
-    "dstack": ("arrays", {"arrays": rules.dstack}, {"sequence": "arrays", "function": joins.dstack}),
+    "choose": (
+        "a, choices",
+        ("elementwise", "a(),choices[()]->()", "linear"),
+        {"choices": rules.choose},
+        {"sequence": "choices", "function": choices.choose},
+    ),
+    "block": (
+        "arrays",
+        ("join", "[...]->?", "linear"),
+        {"arrays": rules.block},
+        {"sequence": "arrays", "function": joins.block},
+    ),
+    "vstack": (
+        "arrays",
+        ("join", "[...]->?", "linear"),
+        {"arrays": rules.vstack},
+        {"sequence": "arrays", "function": joins.vstack},
+    ),
+    "hstack": (
+        "arrays",
+        ("join", "[...]->?", "linear"),
+        {"arrays": rules.hstack},
+        {"sequence": "arrays", "function": joins.hstack},
+    ),
+    "dstack": (
+        "arrays",
+        ("join", "[...]->?", "linear"),
+        {"arrays": rules.dstack},
+        {"sequence": "arrays", "function": joins.dstack},
+    ),
     "column_stack": (
         "arrays",
+        ("join", "[...]->?", "linear"),
         {"arrays": rules.column_stack},
         {"sequence": "arrays", "function": joins.column_stack},
     ),
-    "ediff1d": ("a", {"a": rules.ediff1d}, {"function": calculus.ediff1d}),
+    "ediff1d": (
+        "a",
+        ("core", "(n*)->(max(prod(n)-1,0))", "linear"),
+        {"a": rules.ediff1d},
+        {"function": calculus.ediff1d},
+    ),
     "vander": (
         "x, N=None, increasing=False",
+        ("core", "(n)->(n,n if N is None else N)", "nonlinear"),
         {"x": rules.vander},
         {"ndims": (1,), "any_result": True, "function": polynomials.vander},
     ),
     # calculus
     "gradient": (
         "f, h=1.0, /, *, axis=None",
+        ("core", "(n)->(n)", "linear"),
         {"f": rules.gradient},
         {"ndims": (1,), "numbers": (1,), "function": calculus.gradient},
     ),
     "interp": (
         "x, knots, values, /",
+        ("core", "(),(k),(k)->()", "nonlinear"),
         {"x": rules.interp_x, "knots": rules.interp_knots, "values": rules.interp_values},
         {
             "ndims": (-1, 1, 1),
@@ -205,6 +355,7 @@ OWN = {
             "function": calculus.interp,
             "other": (
                 "x, knots, values, /",
+                ("core", "(),(k),(k)->()", "linear"),
                 {"values": rules.interp_values},
                 {"ndims": (1,), "any_result": True, "dtypes": "FD", "function": calculus.interp},
             ),
@@ -212,22 +363,26 @@ OWN = {
     ),
     "convolve": (
         "a, v, mode='full'",
+        ("core", "(m),(n)->(convolved(m, n, mode))", "multilinear"),
         {"a": rules.convolve_a, "v": rules.convolve_v},
         {"ndims": (1, 1), "function": calculus.convolve},
     ),
     "correlate": (
         "a, v, mode='valid'",
+        ("core", "(m),(n)->(convolved(m, n, mode))", "multilinear"),
         {"a": rules.correlate_a, "v": rules.correlate_v},
         {"ndims": (1, 1), "function": calculus.correlate},
     ),
     "trapezoid": (
         "y, /, *, dx=1.0, axis=-1",
+        ("reduction", "(n)->()", "linear"),
         {"y": rules.trapezoid},
         {
             "numbers": (1, 2),
             "function": calculus.trapezoid,
             "other": (
                 "y, x, /",
+                ("reduction", "(n),(n)->()", "multilinear"),
                 {"y": rules.trapezoid_at_y, "x": rules.trapezoid_at_x},
                 {"ndims": (1, 1), "function": calculus.trapezoid_at},
             ),
@@ -235,84 +390,111 @@ OWN = {
     ),
     "cov": (
         "m, y=None, rowvar=True, bias=False, ddof=None",
+        ("core", "(n*)->?", "nonlinear"),
         {"m": statistics.cov},
         {"any_result": True, "function": calculus.cov},
     ),
     "corrcoef": (
         "x, y=None, rowvar=True",
+        ("core", "(n*)->?", "nonlinear"),
         {"x": statistics.corrcoef},
         {"any_result": True, "function": calculus.corrcoef},
     ),
-    "unwrap": ("p", {"p": lambda g: g}, {"function": calculus.unwrap}),
+    "unwrap": ("p", ("scan", "(n)->(n)", "nonlinear"), {"p": lambda g: g}, {"function": calculus.unwrap}),
     "logspace": (
         "start, stop, num=50",
+        ("creation", "(),()->(num)", "nonlinear"),
         {"start": rules.logspace_start, "stop": rules.logspace_stop},
         {"ndims": (0, 0), "numbers": (2,), "function": polynomials.logspace},
     ),
     # polynomials
     "polyadd": (
         "a1, a2",
+        ("core", "(m),(n)->(max(m,n))", "linear"),
         {"a1": rules.polyadd_a1, "a2": rules.polyadd_a2},
         {"ndims": (1, 1), "function": polynomials.polyadd},
     ),
     "polysub": (
         "a1, a2",
+        ("core", "(m),(n)->(max(m,n))", "linear"),
         {"a1": rules.polyadd_a1, "a2": rules.polysub_a2},
         {"ndims": (1, 1), "function": polynomials.polysub},
     ),
     "polyint": (
         "p, m=1",
+        ("core", "(n)->(n+m)", "linear"),
         {"p": rules.polyint},
         {"ndims": (1,), "numbers": (1,), "any_result": True, "function": polynomials.polyint},
     ),
     "polyder": (
         "p, m=1",
+        ("core", "(n)->(?)", "linear"),
         {"p": polynomial_rules.polyder},
         {"ndims": (1,), "numbers": (1,), "any_result": True, "function": polynomials.polyder},
     ),
     "polyval": (
         "p, x",
+        ("core", "(n),()->()", "nonlinear"),
         {"p": rules.polyval_p, "x": rules.polyval_x},
         {"ndims": (1,), "function": polynomials.polyval},
     ),
     "polyfit": (
         "x, y, deg, rcond=None",
+        ("core", "(n),(n,k?)->(deg+1,k?)", "nonlinear"),
         {"x": polynomial_rules.polyfit_x, "y": polynomial_rules.polyfit_y},
         {"ndims": (1,), "numbers": (2,), "any_result": True, "function": polynomials.polyfit_of_full_rank},
     ),
     "poly": (
         "seq_of_zeros",
+        ("core", "(n)->(n+1)", "nonlinear"),
         {"seq_of_zeros": polynomial_rules.poly},
         {"ndims": (1,), "dtypes": _ALL, "any_result": True, "function": polynomials.poly},
     ),
     "roots": (
         "p",
+        ("core", "(n)->(?)", "nonlinear"),
         {"p": polynomial_rules.roots},
         {"ndims": (1,), "any_result": True, "function": polynomials.roots_of_full_degree},
     ),
     # linear algebra
     "kron": (
         "a, b",
+        ("core", "(m,n),(p,q)->(m*p,n*q)", "multilinear"),
         {"a": rules.kron_a, "b": rules.kron_b},
         {"ndims": (2, 2), "dtypes": _ALL, "function": rules.kron},
     ),
     "linalg.lstsq": (
         "a, b, rcond=None",
+        ("core", "(m,n),(m,k?)->(n,k?),(?),(),(min(m, n))", "nonlinear"),
         {"a": rules.lstsq_a, "b": rules.lstsq_b},
         {"results": ("*",), "ndims": (2,), "function": rules.lstsq},
     ),
-    "linalg.tensorinv": ("a, ind=2", {"a": rules.tensorinv}, {"numbers": (1,), "function": rules.tensorinv_of}),
+    "linalg.tensorinv": (
+        "a, ind=2",
+        ("core", "(n*)->?", "nonlinear"),
+        {"a": rules.tensorinv},
+        {"numbers": (1,), "function": rules.tensorinv_of},
+    ),
     "linalg.tensorsolve": (
         "a, b",
+        ("core", "(m*),(n*)->?", "nonlinear"),
         {"a": rules.tensorsolve_a, "b": rules.tensorsolve_b},
         {"function": rules.tensorsolve},
     ),
-    "linalg.norm": ("x, ord", {"x": rules.norm_rule}, {"ndims": (2,), "function": rules.norm}),
-    "linalg.cond": ("x, p=None", {"x": rules.cond_rule}, {"function": rules.cond}),
+    "linalg.norm": (
+        "x, ord",
+        ("reduction", "(m,n)->()", "nonlinear"),
+        {"x": rules.norm_rule},
+        {"ndims": (2,), "function": rules.norm},
+    ),
+    "linalg.cond": ("x, p=None", ("core", "(m,n)->()", "nonlinear"), {"x": rules.cond_rule}, {"function": rules.cond}),
 }
 
 
-def _own(function, name, signature, functions, options):
+ENTRIES = {}  # name in NumPy -> Entry of a function with rules of its own
+
+
+def _own(function, name, signature, structure, functions, options):
     options = dict(options)
     other = options.pop("other", None)
     if other is not None:
@@ -320,7 +502,10 @@ def _own(function, name, signature, functions, options):
     function = options.pop("function", function)
     stem = name.rpartition(".")[2].title().replace("_", "")
     fields = {key: options.pop(key) for key in ("sequence", "results") if key in options}
-    entry = Entry(f"numpy.{name}", signature, "general", functions, node=stem, **fields)
+    kind, core, derivative, *counted = structure
+    fields.update(zip(("core", "counted"), (core, *counted), strict=False))
+    entry = Entry(f"numpy.{name}", signature, kind, functions, derivative, node=stem, **fields)
+    ENTRIES[name] = entry  # the form that others stand beside comes last
     made = make_recorded(entry, function, numpy.ndarray, numpy.generic, **options)
     attach_recorded(name, made)
     return made
@@ -336,7 +521,7 @@ def _made(names, prefix, settle, others=None):
         implementation = getattr(function, "_implementation", function)
         if name in _BY_LOOP:
             implementation = by_loop(function)
-        options = known[-1] if isinstance(known[-1], dict) and len(known) > 2 else {}
+        options = known[-1] if isinstance(known[-1], dict) and len(known) > 3 else {}
         if others and function in others:
             options = {**options, "other": others[function]}
         if isinstance(known[1], str):
@@ -344,7 +529,7 @@ def _made(names, prefix, settle, others=None):
                 implementation, prefix + name, *known[:3], lambda _, *rest, f=function: settle(f, *rest), options
             )
         else:
-            made = _own(implementation, prefix + name, *known[:2], options)
+            made = _own(implementation, prefix + name, *known[:3], options)
         found[function] = made
     return found
 

@@ -1,17 +1,6 @@
-"""How `axis` is counted where a function has several operands: the eight codes, settled once.
+"""How `axis` is counted where a function has several operands: the codes, settled once.
 
 May import: the standard library only.
-
-| code | an axis is counted | functions |
-|---|---|---|
-| own | by each operand's number of dimensions; the rest broadcasts | `vecdot`, `cross`, ufuncs with `axes=` |
-| equal | by either: the numbers must agree | `take_along_axis`, `concat`, `append`, `diff` with ends |
-| first | by the first operand; the others must fit it | `take`, `compress`, weights, `where=`, `gradient` |
-| joint | by the shape that all broadcast to | `logsumexp(b=)`, SciPy's `trapezoid` |
-| ones | as joint, but an operand that lacks the axis has length one there | `scipy.stats` |
-| raw | by whatever each step of a composition gets | `numpy.trapezoid`, `var(mean=)` |
-| result | by the result's number of dimensions | `stack`, `expand_dims`, `linspace` and its kin |
-| fixed | not at all: the last axis, the last two, the first | `linalg`, `inner`, `polyfit` |
 
 Core axes have one normal form: negative, counted from the end of the operand. Axes that broadcasting puts in front do
 not change such a number, so rules can use it for operands of other numbers of dimensions.
@@ -19,7 +8,19 @@ not change such a number, so rules can use it for operands of other numbers of d
 
 import operator
 
-__all__ = ["counted_by", "from_end", "not_enlarged", "positions"]
+__all__ = ["CODES", "counted_by", "from_end", "not_enlarged", "positions"]
+
+
+# Code -> by what an axis is counted.
+CODES = {
+    "own": "each operand's number of dimensions; the rest broadcasts (`vecdot`, `cross`, ufuncs with `axes=`)",
+    "equal": "either operand's: the numbers must agree (`take_along_axis`, `concat`, `append`, `diff` with ends)",
+    "first": "the first operand's; the others must fit it (`take`, `compress`, weights, `where=`, `gradient`)",
+    "joint": "the shape that all broadcast to (`logsumexp(b=)`, SciPy's `trapezoid`)",
+    "ones": "as joint, but an operand that lacks the axis has length one there (`scipy.stats`)",
+    "raw": "whatever each step of a composition gets (`numpy.trapezoid`, `var(mean=)`)",
+    "result": "the result's number of dimensions (`stack`, `expand_dims`, `linspace` and its kin)",
+}
 
 
 def counted_by(code, *ndims):
@@ -34,7 +35,7 @@ def counted_by(code, *ndims):
         return ndims[:1]
     if code in ("joint", "ones"):
         return (max(ndims),) * len(ndims)
-    raise ValueError(f"{code!r} counts no axis: expected own, equal, first, joint, ones, raw or result")
+    raise ValueError(f"{code!r} counts no axis, expected one of {', '.join(CODES)}")
 
 
 def from_end(axis, ndim):

@@ -6,7 +6,7 @@ Segments are those of `numpy.ufunc.reduceat` for places that increase: `starts` 
 before the next one or at the end of the axis. Elements before the first segment are in none.
 """
 
-from arraygrad.ops._helpers import at_axis, device_of, is_complex
+from arraygrad.ops._helpers import at_axis, device_of, is_complex, normalize_axes
 from arraygrad.ops._scans import reversed_recurrence
 from arraygrad.ops.elementwise import logaddexp_share
 
@@ -87,6 +87,7 @@ def running(xp, x, ufunc, axis):
     own = getattr(xp, "_library_ufunc", None)
     if own is not None:
         return own(ufunc).accumulate(x, axis)
+    (axis,) = normalize_axes(axis, x.ndim)
     results = [x[at_axis(axis, 0)]]
     for k in range(1, x.shape[axis]):
         part = x[at_axis(axis, k)]
@@ -104,6 +105,7 @@ def _shares(xp, ufunc, before, x):
 
 
 def running_differences_rule(xp, g, axis):
+    (axis,) = normalize_axes(axis, g.ndim)
     total = xp.flip(xp.cumulative_sum(xp.flip(g, axis=axis), axis=axis), axis=axis)
     first, rest = total[at_axis(axis, slice(0, 1))], total[at_axis(axis, slice(1, None))]
     return xp.concat([first, -rest], axis=axis)

@@ -31,6 +31,11 @@ def forward(xp, x, pad_width, mode, constant_values):
     return xp._setitem(turned, ..., result)
 
 
+def padded_shape(shape, pad_width):
+    """The shape of an array of `shape`, padded."""
+    return tuple([before + n + after for n, (before, after) in zip(shape, _widths(pad_width, len(shape)), strict=True)])
+
+
 def _padded(xp, x, pad_width, mode, constant_values):
     widths = _widths(pad_width, x.ndim)
     _check_mode(mode)
@@ -45,7 +50,7 @@ def _padded(xp, x, pad_width, mode, constant_values):
     value = 0.0 if constant_values is None else constant_values
     if getattr(value, "ndim", 0):
         return _varied(xp, x, widths, value)
-    shape = tuple([before + n + after for n, (before, after) in zip(x.shape, widths, strict=True)])
+    shape = padded_shape(x.shape, pad_width)
     if getattr(value, "dtype", None) is None:
         result = xp.full(shape, value, dtype=x.dtype, device=device_of(x)) if value else _zeros(xp, shape, x)
     else:

@@ -78,7 +78,7 @@ def _to(xp, x, axis):
     return x if axis == -1 else xp.moveaxis(x, -1, axis)
 
 
-def _split_axes(axes, ndim1, ndim2):
+def split_axes(axes, ndim1, ndim2):
     """Contracted and free axes of both arrays: (contracted1, free1, contracted2, free2)."""
     if not isinstance(axes, (tuple, list)):
         axes = max(operator.index(axes), 0)
@@ -99,7 +99,7 @@ def _back_in_place(xp, a, axes):
 
 def tensordot_x1(xp, g, x2, x1_shape, axes):
     """g with the free axes of x2 contracted, its axes back in the order of x1."""
-    contracted1, free1, contracted2, free2 = _split_axes(axes, len(x1_shape), x2.ndim)
+    contracted1, free1, contracted2, free2 = split_axes(axes, len(x1_shape), x2.ndim)
     out = xp.tensordot(g, x2, axes=(tuple(range(len(free1), g.ndim)), free2))
     # the axes of x2 that remain are in the order of x2: those of x1 they were paired with
     remaining = sorted(range(len(contracted2)), key=contracted2.__getitem__)
@@ -108,7 +108,7 @@ def tensordot_x1(xp, g, x2, x1_shape, axes):
 
 def tensordot_x2(xp, g, x1, x2_shape, axes):
     """g with the free axes of x1 contracted, its axes back in the order of x2."""
-    contracted1, free1, contracted2, free2 = _split_axes(axes, x1.ndim, len(x2_shape))
+    contracted1, free1, contracted2, free2 = split_axes(axes, x1.ndim, len(x2_shape))
     out = xp.tensordot(x1, g, axes=(free1, tuple(range(len(free1)))))
     remaining = sorted(range(len(contracted1)), key=contracted1.__getitem__)
     return _back_in_place(xp, out, tuple(contracted2[i] for i in remaining) + free2)

@@ -8,7 +8,7 @@ import math
 
 from arraygrad.ops import _norms
 from arraygrad.ops._helpers import expand_reduced, is_complex, keepdims_shape, normalize_axes
-from arraygrad.ops.kinds import general, linear, module_on_use, reduction, unary
+from arraygrad.ops.kinds import core, join, module_on_use, reduction, scan, unary, view
 
 _einsum = module_on_use("arraygrad.ops._einsum")
 _padding = module_on_use("arraygrad.ops._padding")
@@ -91,22 +91,24 @@ def _sigmoid_rule(xp, g, x, ans):
 
 reduction(
     "logsumexp",
-    _logsumexp_rule,
+    x=_logsumexp_rule,
     forward=_logsumexp,
     doc="log(sum(exp(x))) over `axis` (None, an int or a tuple), real floating-point dtypes, without overflow: the "
     "maximum is taken out first; -inf over no elements. The gradient is softmax(x); it is zero where every element is "
     "-inf, and shared evenly by elements that are inf.",
 )
-general(
+scan(
     "softmax",
     "x, /, *, axis=-1",
+    core="(n*)->(*n)",
     forward=_softmax,
     x=lambda xp, g, ans, axis: ans * (g - xp.sum(g * ans, axis=axis, keepdims=True)),
     doc="exp(x) / sum(exp(x)) over `axis` (None, an int or a tuple), real floating-point dtypes, without overflow.",
 )
-general(
+scan(
     "log_softmax",
     "x, /, *, axis=-1",
+    core="(n*)->(*n)",
     forward=_log_softmax,
     x=lambda xp, g, ans, axis: g - xp.exp(ans) * xp.sum(g, axis=axis, keepdims=True),
     doc="log(softmax(x)) over `axis` (None, an int or a tuple), real floating-point dtypes; finite where softmax "
@@ -134,9 +136,11 @@ _EINSUM = (
     "of pairwise products for two operands or more. Each operand's gradient is the einsum of the result's with the "
     "other operands. Raises ValueError for subscripts that do not fit the operands."
 )
-general(
+core(
     "einsum",
     "subscripts, /, *operands, optimize=True",
+    core="[...]->?",
+    derivative="multilinear",
     forward=lambda xp, subscripts, operands, optimize: _einsum.forward(xp, subscripts, operands, optimize),
     operands=lambda xp, g, subscripts, operands, optimize: _einsum.rule(xp, g, subscripts, operands, optimize),
     sequence="operands",
@@ -144,18 +148,21 @@ general(
     numpy=("einsum",),
     doc=_EINSUM,
 )
-general(
+core(
     "_einsum",
     "subscripts, /, *operands, optimize=True",
+    core="[...]->?",
+    derivative="multilinear",
     forward=lambda xp, subscripts, operands, optimize: _einsum.forward(xp, subscripts, operands, optimize),
     operands=lambda xp, g, subscripts, operands, optimize: _einsum.rule(xp, g, subscripts, operands, optimize),
     sequence="operands",
     node="Einsum",
     doc="`einsum`, for rules: some libraries' own function of that name has other parameters.",
 )
-linear(
+view(
     "_einsum_view",
     "x, subscripts, /",
+    core="(n*)->?",
     forward=lambda xp, x, subscripts: _einsum.forward(xp, subscripts, (x,), False),
     x=lambda xp, g, x_shape, subscripts: _einsum.view_rule(xp, g, x_shape, subscripts),
     may_view=True,
@@ -208,7 +215,7 @@ def _norm_rule(xp, g, x, ans, ord, axis, keepdims):
     return xp.moveaxis(moved, (-2, -1), axes)
 
 
-general(
+reduction(
     "norm",
     "x, ord=None, axis=None, keepdims=False",
     forward=_norm,
@@ -219,9 +226,10 @@ general(
     "vectors along one axis, of matrices along two. Derivatives as those of `linalg.vector_norm` and "
     "`linalg.matrix_norm`; zero where a 2-norm is zero. Raises ValueError for other numbers of axes.",
 )
-general(
+join(
     "pad",
     "x, /, pad_width, mode='constant', *, constant_values=None",
+    core="(n*)->(*padded(n, pad_width))",
     forward=lambda xp, *args: _padding.forward(xp, *args),
     x=lambda xp, g, x_shape, pad_width, mode: _padding.gradient_of_x(xp, g, x_shape, pad_width, mode),
     constant_values=lambda xp, g, x_shape, pad_width: _padding.gradient_of_values(xp, g, x_shape, pad_width),

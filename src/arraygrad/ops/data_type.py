@@ -3,7 +3,7 @@
 May import: ops.kinds; ops._dtypes on first use. Rules use only the standard.
 """
 
-from arraygrad.ops.kinds import linear, module_on_use, nondifferentiable
+from arraygrad.ops.kinds import elementwise, module_on_use, query
 
 _dtypes = module_on_use("arraygrad.ops._dtypes")
 
@@ -32,9 +32,11 @@ def _keeps_complex(xp, dtype):
     return xp.isdtype(dtype, ("complex floating", "bool"))
 
 
-linear(
+elementwise(
     "astype",
     "x, dtype, /, *, copy=True, device=None",
+    core="()->()",
+    derivative="linear",
     forward=_astype,
     x=lambda g: g,
     method=True,
@@ -44,29 +46,27 @@ linear(
     doc="x as `dtype`; with copy=False x itself if it has that dtype. Its gradient is cast back. Complex to real is an "
     "error (take `real`, `imag` or `abs`); a cast to an integer or boolean dtype ends the graph.",
 )
-nondifferentiable(
+query(
     "can_cast",
     "from_, to, /",
     numpy=("can_cast",),
     doc="Whether one dtype (or an array's) can be cast to another by the standard's promotion rules: a bool.",
 )
-nondifferentiable(
+query(
     "finfo",
     "type, /",
     forward=lambda xp, type: _dtypes.finfo(xp, type),
     doc="Limits of a floating-point dtype (or an array's), as Python floats: bits, eps, max, min, smallest_normal, "
     "dtype.",
 )
-nondifferentiable(
+query(
     "iinfo",
     "type, /",
     forward=lambda xp, type: _dtypes.iinfo(xp, type),
     doc="Limits of an integer dtype (or an array's), as Python ints: bits, max, min, dtype.",
 )
-nondifferentiable(
-    "isdtype", "dtype, kind", doc="Whether a dtype is of a kind, equals another, or any of a tuple of them: a bool."
-)
-nondifferentiable(
+query("isdtype", "dtype, kind", doc="Whether a dtype is of a kind, equals another, or any of a tuple of them: a bool.")
+query(
     "result_type",
     "*arrays_and_dtypes",
     numpy=("result_type",),

@@ -9,7 +9,7 @@ import math
 
 from arraygrad.ops import _elementwise as repaired
 from arraygrad.ops._helpers import at_kinks
-from arraygrad.ops.kinds import binary, elementwise, nondifferentiable, unary, zero, zero_rule
+from arraygrad.ops.kinds import binary, elementwise, unary, zero, zero_rule
 
 LN2 = math.log(2.0)
 LN10 = math.log(10.0)
@@ -21,6 +21,7 @@ binary(
     x1=lambda g: g,
     x2=lambda g: g,
     operator="add",
+    derivative="linear",
     numpy=("add",),
     doc="Sum x1 + x2. Numeric arrays or Python scalars, broadcast against each other.",
 )
@@ -30,6 +31,7 @@ binary(
     x2=lambda g: -g,
     operator="sub",
     node="Sub",
+    derivative="linear",
     numpy=("subtract",),
     doc="Difference x1 - x2. Numeric arrays or Python scalars, broadcast against each other.",
 )
@@ -37,7 +39,7 @@ binary(
     "multiply",
     x1=lambda g, x2: g * x2,
     x2=lambda g, x1: g * x1,
-    kind="bilinear",
+    derivative="multilinear",
     operator="mul",
     node="Mul",
     numpy=("multiply",),
@@ -142,8 +144,24 @@ binary(
     "and x2 >= 0, and nan where x1 is negative and both are real. 0 ** 0 counts as a constant in second derivatives "
     "too: the mixed one at (0, 1) is 1, in both orders.",
 )
-unary("negative", lambda g: -g, operator="neg", node="Neg", numpy=("negative",), doc="Negation -x, numeric dtypes.")
-unary("positive", lambda g: g, operator="pos", node="Pos", numpy=("positive",), doc="The value +x, numeric dtypes.")
+unary(
+    "negative",
+    lambda g: -g,
+    operator="neg",
+    node="Neg",
+    derivative="linear",
+    numpy=("negative",),
+    doc="Negation -x, numeric dtypes.",
+)
+unary(
+    "positive",
+    lambda g: g,
+    operator="pos",
+    node="Pos",
+    derivative="linear",
+    numpy=("positive",),
+    doc="The value +x, numeric dtypes.",
+)
 unary(
     "reciprocal",
     lambda g, ans: -g * ans * ans,
@@ -352,6 +370,7 @@ unary(
     holomorphic=False,
     method=True,
     may_view=True,
+    derivative="linear",
     numpy=("conjugate", "conj"),
     doc="Complex conjugate; real arrays as they are.",
 )
@@ -360,6 +379,7 @@ unary(
     lambda g: g,
     holomorphic=False,
     may_view=True,
+    derivative="linear",
     numpy=("real",),
     doc="Real part, a real array; real arrays as they are.",
 )
@@ -368,6 +388,7 @@ unary(
     lambda xp, g, x_dtype: xp.astype(g, x_dtype) * 1j if xp.isdtype(x_dtype, "complex floating") else xp.zeros_like(g),
     holomorphic=False,
     may_view=True,
+    derivative="linear",
     numpy=("imag",),
     doc="Imaginary part of a complex array, a real array. The gradient is i * g.",
 )
@@ -458,7 +479,7 @@ zero(
 
 def _relation(name, operator, symbol, *numpy):
     doc = f"Elementwise x1 {symbol} x2: a boolean array, without a derivative."
-    nondifferentiable(name, "x1, x2, /", operator=operator, numpy=numpy, doc=doc)
+    elementwise(name, "x1, x2, /", operator=operator, numpy=numpy, doc=doc)
 
 
 _relation("equal", "eq", "==", "equal")
@@ -474,7 +495,7 @@ _relation("logical_xor", None, "xor", "logical_xor")
 
 def _bits(name, operator, symbol, *numpy):
     doc = f"Bitwise x1 {symbol} x2 of integer (or boolean, except for shifts) arrays, without a derivative."
-    nondifferentiable(name, "x1, x2, /", operator=operator, numpy=numpy, doc=doc)
+    elementwise(name, "x1, x2, /", operator=operator, numpy=numpy, doc=doc)
 
 
 _bits("bitwise_and", "and", "&", "bitwise_and")
@@ -482,7 +503,7 @@ _bits("bitwise_or", "or", "|", "bitwise_or")
 _bits("bitwise_xor", "xor", "^", "bitwise_xor")
 _bits("bitwise_left_shift", "lshift", "<<", "left_shift", "bitwise_left_shift")
 _bits("bitwise_right_shift", "rshift", ">>", "right_shift", "bitwise_right_shift")
-nondifferentiable(
+elementwise(
     "bitwise_invert",
     "x, /",
     operator="invert",
@@ -492,7 +513,7 @@ nondifferentiable(
 
 
 def _test(name, what):
-    nondifferentiable(name, "x, /", numpy=(name,), doc=f"Whether each element {what}: a boolean array.")
+    elementwise(name, "x, /", numpy=(name,), doc=f"Whether each element {what}: a boolean array.")
 
 
 _test("isfinite", "is finite")

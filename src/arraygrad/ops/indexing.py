@@ -5,7 +5,7 @@ May import: ops.kinds. Rules use only the standard and the table's internal oper
 
 import math
 
-from arraygrad.ops.kinds import linear
+from arraygrad.ops.kinds import gather
 
 
 def _take(xp, x, indices, axis):
@@ -18,9 +18,11 @@ def _take_x(xp, g, indices, x_shape, axis):
     return xp._take_adjoint(g, indices, x_shape, axis)
 
 
-linear(
+gather(
     "take",
     "x, indices, /, *, axis=None",
+    core="(n),(k*)->(*k)",
+    counted="first",
     forward=_take,
     x=_take_x,
     method=True,
@@ -28,9 +30,11 @@ linear(
     doc="The elements of x at the integer array `indices` (one-dimensional, in the standard) along `axis`, which may "
     "be None for one-dimensional x. The gradients of repeated indices are summed.",
 )
-linear(
+gather(
     "take_along_axis",
     "x, indices, /, *, axis=-1",
+    core="(n),(k)->(k)",
+    counted="equal",
     x=lambda xp, g, indices, x_shape, axis: xp._take_along_axis_adjoint(g, indices, x_shape, axis),
     numpy=("take_along_axis",),
     doc="The elements of x at the integer array `indices`, of the same rank, along `axis`; the other axes broadcast. "

@@ -10,7 +10,7 @@ import math
 from arraygrad.ops import _factorizations, _products, _scatter, _windows
 from arraygrad.ops._helpers import is_complex
 from arraygrad.ops.elementwise import LN2, logaddexp_share, pow_x1, pow_x2
-from arraygrad.ops.kinds import bilinear, binary, general, linear, module_on_use, unary, zero
+from arraygrad.ops.kinds import binary, call, core, elementwise, gather, module_on_use, scan, scatter, unary, view, zero
 
 _cofactor = module_on_use("arraygrad.ops._cofactor")
 _convolution = module_on_use("arraygrad.ops._convolution")
@@ -29,96 +29,108 @@ def _at(xp, x, key):
         ) from None
 
 
-linear(
+gather(
     "_getitem",
     "x, key, /",
+    core="(n*)->?",
     forward=_at,
     x=lambda xp, g, x_shape, key: xp._getitem_adjoint(g, x_shape, key),
     may_view=True,
     doc="x[key]: ints, slices, ..., None, one boolean mask, or integer arrays. The gradients of elements taken more "
     "than once are summed.",
 )
-linear(
+scatter(
     "_getitem_adjoint",
     "x, shape, key, /",
+    core="(n*)->(*shape)",
     forward=_scatter.getitem_adjoint,
     x=lambda g, key: g[key],
     doc="Zeros of `shape` and x's dtype with x added at `key`, once for every time it is named.",
 )
-linear(
+scatter(
     "_add_at",
     "x, key, value, /",
+    core="(n*)->(*n)",
     forward=_scatter.add_at,
     x=lambda g: g,
     value=lambda g, key: g[key],
     doc="A copy of x with `value` (an array that broadcasts) added at `key`, once for every time it is named.",
 )
-linear(
+scatter(
     "_setitem",
     "x, key, value, /",
+    core="(n*)->(*n)",
     forward=_scatter.setitem,
     x=lambda xp, g, key: xp._setitem(g, key, 0.0),
     value=_scatter.written_gradient,
     doc="A copy of x with `value` (an array that broadcasts, or a Python scalar) at `key`. x gets the gradient with "
     "that region zeroed, value its region; of values written to one place only the last counts.",
 )
-linear(
+scatter(
     "_take_adjoint",
     "x, indices, shape, axis, /",
+    core="(n*)->(*shape)",
     forward=_scatter.take_adjoint,
     x=lambda xp, g, indices, axis: xp.take(g, indices) if axis is None else xp.take(g, indices, axis=axis),
     doc="Zeros of `shape` with x added at `indices` along `axis`: the adjoint of `take`.",
 )
-linear(
+scatter(
     "_take_along_axis_adjoint",
     "x, indices, shape, axis, /",
+    core="(n*)->(*shape)",
     forward=_scatter.take_along_axis_adjoint,
     x=lambda xp, g, indices, axis: xp.take_along_axis(g, indices, axis=axis),
     doc="Zeros of `shape` with x added at `indices` along `axis`: the adjoint of `take_along_axis`.",
 )
-linear(
+view(
     "_windows",
     "x, lengths, axes, /",
+    core="(n*)->(*windowed(n, lengths, axes))",
     forward=_windows.windows,
     x=lambda xp, g, x_shape, lengths, axes: _windows.summed(xp, g, x_shape, lengths, axes),
     may_view=True,
     doc="Windows of `lengths` that slide along `axes`, as the last axes; a read-only view of NumPy's arrays. The "
     "gradient of an element is summed over the windows that it lies in.",
 )
-linear(
+view(
     "_strided",
     "x, shape, strides, own, /",
+    core="(n*)->(*shape)",
     forward=_windows.strided,
     x=lambda xp, g, x_shape, shape, strides, own: _windows.strided_adjoint(xp, g, x_shape, shape, strides, own),
     may_view=True,
     doc="The read-only view of an array of NumPy's by `shape` and `strides`, in bytes, of which `own` are its strides. "
     "The gradient of an element is summed over the places that show it.",
 )
-linear(
+core(
     "_segment_sums",
     "x, ufunc, starts, axis, /",
+    core="(n)->(len(starts))",
+    derivative="linear",
     forward=lambda xp, x, ufunc, starts, axis: _folds.segments(xp, x, ufunc, starts, axis),
     x=lambda xp, g, x_shape, ufunc, starts, axis: _folds.linear_segments_rule(xp, g, x_shape, ufunc, starts, axis),
     doc="Sums (`ufunc` 'add') of the segments that begin at `starts` along `axis`, or of each the first element less "
     "the others ('subtract').",
 )
-general(
+core(
     "_segment_folds",
     "x, ufunc, starts, axis, /",
+    core="(n)->(len(starts))",
     forward=lambda xp, x, ufunc, starts, axis: _folds.real_segments(xp, x, ufunc, starts, axis),
     x=lambda xp, g, x, ans, ufunc, starts, axis: _folds.segments_rule(xp, g, x, ans, ufunc, starts, axis),
     holomorphic=False,
     doc="As `_segment_sums` by 'maximum' or 'minimum', where ties share the gradient evenly, 'logaddexp' (of finite "
     "numbers), or 'multiply' (of numbers that divide their product).",
 )
-linear(
+scan(
     "_running_differences",
     "x, axis, /",
+    derivative="linear",
     forward=lambda xp, x, axis: _folds.running(xp, x, "subtract", axis),
     x=lambda xp, g, axis: _folds.running_differences_rule(xp, g, axis),
     doc="The first element along `axis` less all others up to each.",
 )
-general(
+scan(
     "_running_folds",
     "x, ufunc, axis, /",
     forward=lambda xp, x, ufunc, axis: _folds.running(xp, x, ufunc, axis),
@@ -127,23 +139,26 @@ general(
     doc="The largest ('maximum') or smallest ('minimum') of all elements up to each along `axis`, or their "
     "'logaddexp'. An element that ties with what came before it shares the gradient with that evenly.",
 )
-linear(
+view(
     "_identity",
     "x, /",
+    core="()->()",
     forward=lambda xp, x: x,
     x=lambda g: g,
     doc="x itself, over the same memory, at a new place in the graph: a leaf's stand-in that may be written in place.",
 )
-linear(
+elementwise(
     "_copy",
     "x, /",
+    derivative="linear",
     forward=lambda xp, x: xp.asarray(x, copy=True),
     x=lambda g: g,
     doc="A copy of x.",
 )
-general(
+call(
     "_implicit",
     "arrays, problem, /",
+    core="[...]->?",
     forward=lambda xp, arrays, problem: problem.solution,
     arrays=lambda g, ans, arrays, problem: problem.pull(g, ans, arrays),
     sequence="arrays",
@@ -163,58 +178,64 @@ def _to_device(xp, x, device, stream):
     return array_api_compat.to_device(x, device, stream=stream)
 
 
-linear(
+view(
     "_to_device",
     "x, device, /, *, stream=None",
+    core="()->()",
     forward=_to_device,
     x=lambda xp, g, x_device: xp._to_device(g, x_device),
     may_view=True,
     doc="x on `device`, x itself if it is there. The gradient moves back.",
 )
-linear(
+view(
     "_to_backend",
     "x, library, device, source, source_device, /",
+    core="()->()",
     forward=lambda xp, x, library, device, source, source_device: _transfer.convert(x, library, device),
     x=lambda xp, g, library, device, source, source_device: xp._to_backend(g, source, source_device, library, device),
     makes_arrays=True,
     doc="x as an array of `library` on `device` (None: where it is, or where that library puts it). The gradient goes "
     "back to `source`, on `source_device`.",
 )
-general(
+core(
     "_cofactor",
     "x, /",
+    core="(n,n)->(n,n)",
     forward=lambda xp, x: _cofactor.cofactor(xp, x),
     x=lambda xp, g, x: _cofactor.cofactor_rule(xp, g, x),
     doc="Cofactors of square matrices (..., n, n): the derivative of `det`, right at singular matrices too.",
 )
-general(
+elementwise(
     "_zero_unknown",
     "x, /",
     forward=lambda xp, x: xp.zeros_like(x),
     x=lambda xp, g: xp.full_like(g, xp.nan),
     doc="Zeros of the shape of x that have no known derivative: it is nan.",
 )
-general(
+core(
     "_cofactors_along",
     "x1, x2, /",
+    core="(n,n),(n,n)->(n,n)",
     forward=lambda xp, x1, x2: _cofactor.along(xp, x1, x2),
     x1=lambda xp, g, x1, x2: _cofactor.along_rule(xp, g, x1, x2),
     x2=lambda xp, g, x1: xp._cofactors_along(x1, g),
     doc="The derivative of the cofactors of x1 along x2: the second one of `det`. Square matrices (..., n, n) of one "
     "shape.",
 )
-general(
+core(
     "_eigh_upper",
     "x, /",
+    core="(n,n)->(n),(n,n)",
     forward=_factorizations.eigh_upper_forward,
     x=lambda xp, g, ans, x: _factorizations.eigh(xp, g, ans, x, True),
     results=("eigenvalues", "eigenvectors"),
     holomorphic=False,
     doc="`eigh` of Hermitian matrices whose upper triangle is read, NumPy's UPLO='U'.",
 )
-general(
+core(
     "_eigvalsh_upper",
     "x, /",
+    core="(n,n)->(n)",
     forward=_factorizations.eigvalsh_upper_forward,
     x=lambda xp, g, x: _factorizations.eigvalsh(xp, g, x, True),
     holomorphic=False,
@@ -240,17 +261,21 @@ zero(
     forward=lambda xp, x: xp.atan2(xp.zeros_like(x), x),
     doc="The angle of real floating-point numbers: pi where the sign bit is set, else zero. Its gradient is zeros.",
 )
-bilinear(
+core(
     "_convolve",
     "x1, x2, /",
+    core="(m),(n)->(m+n-1)",
+    derivative="multilinear",
     forward=lambda xp, x1, x2: _convolution.convolve(xp, x1, x2),
     x1=lambda xp, g, x2: xp._correlate(g, x2),
     x2=lambda xp, g, x1: xp._correlate(g, x1),
     doc="The full convolution of two vectors of one floating-point dtype, n + m - 1 elements.",
 )
-bilinear(
+core(
     "_correlate",
     "x1, x2, /",
+    core="(m),(n)->(m-n+1)",
+    derivative="multilinear",
     forward=lambda xp, x1, x2: _convolution.correlate(xp, x1, x2),
     x1=lambda xp, g, x2: xp._convolve(g, x2),
     x2=lambda xp, g, x1: xp._correlate(x1, g),
@@ -261,18 +286,22 @@ bilinear(
 
 # -- NumPy's products beyond the standard ------------------------------------------------------------------------------
 
-bilinear(
+core(
     "_inner",
     "x1, x2, /",
+    core="(m*,k),(n*,k)->(*m,*n)",
+    derivative="multilinear",
     forward=_products.inner,
     x1=lambda xp, g, x2: _products.inner_rule(xp, g, x2, tuple(range(x2.ndim - 1)), 1 - x2.ndim),
     x2=lambda xp, g, x1: _products.inner_rule(xp, g, x1, tuple(range(x1.ndim - 1)), 0),
     numpy=("inner",),
     doc="Sums of products over the last axes of two arrays that have axes, as numpy.inner.",
 )
-bilinear(
+core(
     "_matvec",
     "x1, x2, /",
+    core="(m,n),(n)->(m)",
+    derivative="multilinear",
     forward=_products.matvec,
     x1=lambda g, x2: g[..., :, None] * x2[..., None, :],
     x2=lambda xp, g, x1: xp._matvec(xp.matrix_transpose(x1), g),
@@ -280,9 +309,11 @@ bilinear(
     doc="Products of matrices and vectors as numpy.matvec: of x1 the last two axes, of x2 the last; the others "
     "broadcast.",
 )
-bilinear(
+core(
     "_vecmat",
     "x1, x2, /",
+    core="(m),(m,n)->(n)",
+    derivative="multilinear",
     forward=_products.vecmat,
     # conjugates x1, hence not holomorphic in it
     x1=lambda xp, g, x2: xp._matvec(x2, xp.conj(g)),
@@ -370,6 +401,7 @@ unary(
     "_deg2rad",
     lambda g: g * (math.pi / 180.0),
     forward=_own_or("deg2rad", lambda xp, x: x * (math.pi / 180.0)),
+    derivative="linear",
     numpy=("deg2rad", "radians"),
     doc="pi x / 180 as numpy.deg2rad and numpy.radians, real dtypes.",
 )
@@ -377,6 +409,7 @@ unary(
     "_rad2deg",
     lambda g: g * (180.0 / math.pi),
     forward=_own_or("rad2deg", lambda xp, x: x * (180.0 / math.pi)),
+    derivative="linear",
     numpy=("rad2deg", "degrees"),
     doc="180 x / pi as numpy.rad2deg and numpy.degrees, real dtypes.",
 )

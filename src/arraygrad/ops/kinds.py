@@ -2,21 +2,12 @@
 
 May import: the standard library only. `arraygrad.core.op` compiles each `Entry` into an `Op`.
 
-What follows from the kind of an operation:
+Two words say what an operation is. Its *kind* says which elements of the arguments an element of the result comes from
+(KINDS), its *derivative* how the result depends on their values (DERIVATIVES).
 
-=================== =================================================================================================
-kind                meaning
-=================== =================================================================================================
-elementwise         each element of the result depends on the same element of the (broadcast) arguments only. On real
-                    arrays, and on complex ones if `holomorphic`, the Jacobian is diagonal: its product with a
-                    tangent t is the rule with g = t, summed over the arguments
-bilinear            linear in each of two arrays: the tangent is f(t1, x2) + f(x1, t2)
-linear              jointly linear in all its differentiable arrays: the tangent is the operation on the tangents
-reduction           sums an axis away or picks from it; its rule spreads the gradient over that axis again
-zero                piecewise constant: the derivative is zero wherever it exists, and so is every gradient
-nondifferentiable   the result is boolean, integer or no array at all, or depends on no array's values
-general             anything else
-=================== =================================================================================================
+`core` is the operation's signature as a generalised ufunc, in the language of `ops.structure`: the axes that one
+element needs, and those that it makes. All other axes are loops, and broadcast. `counted` says by which operand's
+number of dimensions `axis` is counted, where there are several (`ops._axes`). Result shapes and axes follow from both.
 
 A rule is a plain function. The names of its parameters say what it gets, and thereby what a node keeps for it:
 
@@ -38,19 +29,45 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-KINDS = ("elementwise", "bilinear", "linear", "reduction", "zero", "nondifferentiable", "general")
+# Kind -> what each element of the result comes from.
+KINDS = {
+    "elementwise": "the same element of the (broadcast) arguments",
+    "reduction": "all elements along some axes, which are gone from the result, or of length one",
+    "scan": "elements along an axis, or some, which stay (an initial element may be added)",
+    "core": "all elements of the core axes: matrices, vectors, signals",
+    "transform": "all elements along axes, of which the transform sets the lengths: Fourier's",
+    "view": "one element; the places are those of strides over the argument",
+    "gather": "one element; the places are known without the values (but of `unique_*`)",
+    "scatter": "the elements put there, or added up; elsewhere another argument's, or zero",
+    "join": "one element of one of several arguments",
+    "creation": "no array's values: a new array",
+    "search": "values that are compared: indices, or whether one is among others",
+    "query": "no array at all: dtypes, shapes, limits",
+    "call": "whatever a function of the user's makes of the arguments",
+}
+# Derivative -> how the result depends on the arguments' values.
+DERIVATIVES = {
+    "nonlinear": "anything but the following",
+    "linear": "jointly linear in all arrays that have a rule: the tangent is the operation on the tangents",
+    "multilinear": "linear in each of its arrays alone: the tangent is a sum, with one tangent in each term",
+    "zero": "piecewise constant: the derivative is zero wherever it exists, and so is every gradient",
+    "none": "boolean, integer or no array at all, or independent of all values",
+}
 
 # What a rule may ask of an array parameter besides the array itself.
 METADATA = ("shape", "dtype", "device")
 
 
 class Entry(NamedTuple):
-    """Everything about one operation, in one place, unchangeable. See the module's docstring for `kind` and `rules`."""
+    """Everything about one operation, in one place, unchangeable. See the module's docstring for the fields."""
 
     name: str  # the standard's name; internal operations begin with "_"
     signature: str  # "x, /, *, axis=None": what stands between the parentheses of `def`
     kind: str
     rules: dict[str, Callable]  # differentiable parameter -> rule
+    derivative: str = "none"
+    core: str = ""  # "(m,n),(n)->(m)"; "" of an elementwise function: one element of each positional parameter
+    counted: str = "own"  # how `axis` is counted: a code of ops._axes
     forward: Callable | None = None  # forward(xp, *params in order); None: the namespace's own function
     extension: str = ""  # "", "linalg" or "fft"
     operator: str | None = None  # "mul": Tensor.__mul__, __rmul__, __imul__
@@ -67,7 +84,7 @@ class Entry(NamedTuple):
     elsewhere: str = ""  # a function of the same name that has a derivative in the parameters that have none here
 
     def __repr__(self):
-        return f"<Entry {self.name}({self.signature}), {self.kind}>"
+        return f"<Entry {self.name}({self.signature}), {self.kind}, {self.derivative}>"
 
 
 TABLE: dict[str, Entry] = {}
@@ -95,49 +112,89 @@ def unary(name: str, rule: Callable, **options) -> Entry:
     return _define(name, "x, /", "elementwise", {"x": rule}, options)
 
 
-def binary(name: str, *, x1: Callable, x2: Callable, kind: str = "elementwise", **options) -> Entry:
+def binary(name: str, *, x1: Callable, x2: Callable, **options) -> Entry:
     """An elementwise function of two arrays or an array and a Python scalar, `name(x1, x2, /)`."""
     options.setdefault("holomorphic", True)
-    return _define(name, "x1, x2, /", kind, {"x1": x1, "x2": x2}, options)
+    return _define(name, "x1, x2, /", "elementwise", {"x1": x1, "x2": x2}, options)
 
 
 def elementwise(name: str, signature: str, **options) -> Entry:
     """An elementwise function of any other signature. Rules are given by parameter name."""
-    options.setdefault("holomorphic", True)
     return _with_rules(name, signature, "elementwise", options)
 
 
-def bilinear(name: str, signature: str, **options) -> Entry:
-    """A function linear in each of its two arrays. Rules are given by parameter name."""
-    options.setdefault("holomorphic", True)
-    return _with_rules(name, signature, "bilinear", options)
-
-
-def linear(name: str, signature: str, **options) -> Entry:
-    """A function jointly linear in its differentiable arrays. Rules are given by parameter name."""
-    return _with_rules(name, signature, "linear", options)
-
-
-def reduction(name: str, rule: Callable, *, signature: str = "x, /, *, axis=None, keepdims=False", **options) -> Entry:
-    """A function of one array that reduces some of its axes."""
-    return _define(name, signature, "reduction", {"x": rule}, options)
-
-
-def general(name: str, signature: str, **options) -> Entry:
-    """Any other differentiable function. Rules are given by parameter name."""
-    options.setdefault("holomorphic", True)
-    return _with_rules(name, signature, "general", options)
-
-
 def zero(name: str, signature: str, **options) -> Entry:
-    """A piecewise constant function: every positional-only parameter gets a gradient of zeros."""
+    """A piecewise constant elementwise function: every positional-only parameter gets a gradient of zeros."""
     arrays, _ = _parameters(signature.partition("/")[0])
-    return _define(name, signature, "zero", dict.fromkeys(arrays, zero_rule), options)
+    options["derivative"] = "zero"
+    return _define(name, signature, "elementwise", dict.fromkeys(arrays, zero_rule), options)
 
 
-def nondifferentiable(name: str, signature: str, **options) -> Entry:
-    """A function without a derivative: boolean, integer or no array results, or new arrays from no arrays."""
-    return _define(name, signature, "nondifferentiable", {}, options)
+def reduction(name: str, signature: str = "x, /, *, axis=None, keepdims=False", **options) -> Entry:
+    """A function that reduces some axes: all, unless `core` says otherwise. Rules are given by parameter name."""
+    options.setdefault("core", "(n*)->()")
+    return _with_rules(name, signature, "reduction", options)
+
+
+def scan(name: str, signature: str, **options) -> Entry:
+    """A function of the elements along an axis, whose result keeps it. Rules are given by parameter name."""
+    options.setdefault("core", "(n)->(n)")
+    return _with_rules(name, signature, "scan", options)
+
+
+def core(name: str, signature: str, **options) -> Entry:
+    """A function of the core axes that `core` names. Rules are given by parameter name."""
+    return _with_rules(name, signature, "core", options)
+
+
+def transform(name: str, signature: str, **options) -> Entry:
+    """A linear transform along axes, whose lengths in the result `core` says. Rules are given by parameter name."""
+    options.setdefault("derivative", "linear")
+    return _with_rules(name, signature, "transform", options)
+
+
+def view(name: str, signature: str, **options) -> Entry:
+    """The elements in another arrangement, as strides over the argument. Rules are given by parameter name."""
+    options.setdefault("derivative", "linear")
+    return _with_rules(name, signature, "view", options)
+
+
+def gather(name: str, signature: str, **options) -> Entry:
+    """Elements taken from known places. Rules are given by parameter name."""
+    options.setdefault("derivative", "linear")
+    return _with_rules(name, signature, "gather", options)
+
+
+def scatter(name: str, signature: str, **options) -> Entry:
+    """Elements put, or added, at known places. Rules are given by parameter name."""
+    options.setdefault("derivative", "linear")
+    return _with_rules(name, signature, "scatter", options)
+
+
+def join(name: str, signature: str, **options) -> Entry:
+    """Several arrays side by side. Rules are given by parameter name."""
+    options.setdefault("derivative", "linear")
+    return _with_rules(name, signature, "join", options)
+
+
+def creation(name: str, signature: str, **options) -> Entry:
+    """A new array out of parameters. Rules, where these are numbers that it is linear in, are given by name."""
+    return _with_rules(name, signature, "creation", options)
+
+
+def search(name: str, signature: str, **options) -> Entry:
+    """Indices, or answers, that comparing values gives."""
+    return _with_rules(name, signature, "search", options)
+
+
+def query(name: str, signature: str, **options) -> Entry:
+    """A question about dtypes or shapes, whose answer is no array."""
+    return _with_rules(name, signature, "query", options)
+
+
+def call(name: str, signature: str, **options) -> Entry:
+    """A function that others supply. Rules are given by parameter name."""
+    return _with_rules(name, signature, "call", options)
 
 
 class _OnUse:
@@ -173,13 +230,18 @@ def _with_rules(name: str, signature: str, kind: str, options: dict) -> Entry:
 def _define(name: str, signature: str, kind: str, rules: dict[str, Callable], options: dict) -> Entry:
     """Checks an entry and puts it into the table; `options` becomes its fields.
 
-    Raises ValueError for a name already in the table, an unknown kind, a rule for something that is no parameter, and
-    a rule that asks for something an operation does not have.
+    Raises ValueError for a name already in the table, an unknown derivative, a rule for something that is no parameter,
+    and a rule that asks for something an operation does not have.
     """
     if name in TABLE:
         raise ValueError(f"operation {name!r} is already in the table (chapter {TABLE[name].chapter!r}): rename it")
-    if kind not in KINDS:
-        raise ValueError(f"operation {name!r}: unknown kind {kind!r}, expected one of {', '.join(KINDS)}")
+    derivative = options.setdefault("derivative", "nonlinear" if rules else "none")
+    if derivative not in DERIVATIVES:
+        raise ValueError(
+            f"operation {name!r}: unknown derivative {derivative!r}, expected one of {', '.join(DERIVATIVES)}"
+        )
+    if derivative not in ("linear", "zero", "none") and kind != "reduction":  # reductions say it themselves
+        options.setdefault("holomorphic", True)
     params, known = _parameters(signature)
     for param, rule in rules.items():
         _check_rule(name, params, known, param, rule)

@@ -6,22 +6,26 @@ ops.linear_algebra.
 """
 
 from arraygrad.ops import _diagonals, _factorizations, _norms, _products, _solvers
-from arraygrad.ops.kinds import bilinear, general, linear, nondifferentiable, reduction
+from arraygrad.ops.kinds import core, reduction, view
 
 # -- products ---------------------------------------------------------------------------------------------------------
 
-bilinear(
+core(
     "outer",
     "x1, x2, /",
+    core="(m),(n)->(m,n)",
+    derivative="multilinear",
     x1=lambda xp, g, x2: xp.matmul(g, x2),
     x2=lambda xp, g, x1: xp.matmul(x1, g),
     extension="linalg",
     numpy=("linalg.outer",),
     doc="All products x1[i] * x2[j] of two one-dimensional arrays, without conjugation.",
 )
-bilinear(
+core(
     "cross",
     "x1, x2, /, *, axis=-1",
+    core="(3),(3)->(3)",
+    derivative="multilinear",
     forward=_products.cross,
     x1=lambda xp, g, x1_shape, x2, axis: _products.cross_rule(xp, g, x2, len(x1_shape), axis, True),
     x2=lambda xp, g, x1, x2_shape, axis: _products.cross_rule(xp, g, x1, len(x2_shape), axis, False),
@@ -30,9 +34,10 @@ bilinear(
     doc="Cross product of vectors of three elements along `axis`, counted by the dimensions of each array and of the "
     "result; the other axes broadcast. Numeric dtypes.",
 )
-general(
+core(
     "matrix_power",
     "x, n, /",
+    core="(m,m)->(m,m)",
     x=_solvers.matrix_power,
     may_view=True,  # the first power is x itself
     extension="linalg",
@@ -42,18 +47,21 @@ general(
 
 # -- diagonals --------------------------------------------------------------------------------------------------------
 
-linear(
+view(
     "diagonal",
     "x, /, *, offset=0",
+    core="(m,n)->(diagonal(m, n, offset))",
     x=_diagonals.diagonal,
     extension="linalg",
     may_view=True,
     numpy=("linalg.diagonal",),
     doc="The diagonals of the matrices (..., m, n), `offset` above the main one (below, if negative).",
 )
-linear(
+reduction(
     "trace",
     "x, /, *, offset=0, dtype=None",
+    core="(m,n)->()",
+    derivative="linear",
     x=_diagonals.trace,
     extension="linalg",
     numpy=("linalg.trace",),
@@ -62,17 +70,19 @@ linear(
 
 # -- equations and determinants ---------------------------------------------------------------------------------------
 
-general(
+core(
     "inv",
     "x, /",
+    core="(n,n)->(n,n)",
     x=_solvers.inv,
     extension="linalg",
     numpy=("linalg.inv",),
     doc="Inverses of square matrices (..., n, n), floating-point dtypes; an error for an exactly singular one.",
 )
-general(
+core(
     "solve",
     "x1, x2, /",
+    core="(n,n),(n,k?)->(n,k?)",
     x1=_solvers.solve_x1,
     x2=_solvers.solve_x2,
     extension="linalg",
@@ -80,18 +90,20 @@ general(
     doc="x with x1 @ x = x2, for square x1 (..., n, n) and x2 (..., n, k), or (n,) if one-dimensional; floating-point "
     "dtypes; an error for an exactly singular x1.",
 )
-general(
+core(
     "det",
     "x, /",
+    core="(n,n)->()",
     x=lambda xp, g, x: g[..., None, None] * xp._cofactor(x),
     extension="linalg",
     numpy=("linalg.det",),
     doc="Determinants of square matrices (..., n, n), floating-point dtypes. The gradient is the matrix of cofactors, "
     "right at singular matrices too (PyTorch: zero at rank n - 1), and so are second derivatives.",
 )
-general(
+core(
     "slogdet",
     "x, /",
+    core="(n,n)->(),()",
     x=_solvers.slogdet,
     extension="linalg",
     results=("sign", "logabsdet"),
@@ -101,9 +113,10 @@ general(
     "sign of complex matrices has a gradient too. Singular matrices have logabsdet -inf and an infinite gradient "
     "along their cofactors.",
 )
-general(
+core(
     "pinv",
     "x, /, *, rtol=None",
+    core="(m,n)->(n,m)",
     x=_solvers.pinv,
     rtol=lambda xp, rtol_shape, rtol_dtype, rtol_device: xp.zeros(rtol_shape, dtype=rtol_dtype, device=rtol_device),
     extension="linalg",
@@ -113,9 +126,10 @@ general(
     "zero. The rank is taken as locally constant (Golub and Pereyra 1973): the gradient of rtol is zero. Where rtol "
     "leaves out singular values that are not zero, the gradient is refused.",
 )
-nondifferentiable(
+core(
     "matrix_rank",
     "x, /, *, rtol=None",
+    core="(m,n)->()",
     extension="linalg",
     numpy=("linalg.matrix_rank",),
     doc="Number of singular values above rtol times the largest: an integer array.",
@@ -123,9 +137,10 @@ nondifferentiable(
 
 # -- factorizations ---------------------------------------------------------------------------------------------------
 
-general(
+core(
     "cholesky",
     "x, /, *, upper=False",
+    core="(n,n)->(n,n)",
     x=_factorizations.cholesky,
     extension="linalg",
     holomorphic=False,
@@ -134,9 +149,10 @@ general(
     "error if x is not positive definite. Only the lower (or upper) triangle of x is read, and the gradient is that of "
     "its elements, with zeros in the other triangle (Murray 2016).",
 )
-general(
+core(
     "qr",
     "x, /, *, mode='reduced'",
+    core="(m,n)->(m,m if mode == 'complete' else min(m, n)),(m if mode == 'complete' else min(m, n),n)",
     forward=_factorizations.qr_forward,
     x=_factorizations.qr,
     extension="linalg",
@@ -147,9 +163,10 @@ general(
     "columns are independent. With mode='complete' and m > n the last m - n columns of Q are arbitrary: a gradient "
     "that reaches them is an error (Seeger et al. 2017; Roberts and Roberts 2020).",
 )
-general(
+core(
     "svd",
     "x, /, *, full_matrices=True",
+    core="(m,n)->(m,m if full_matrices else min(m, n)),(min(m, n)),(n if full_matrices else min(m, n),n)",
     x=_factorizations.svd,
     extension="linalg",
     results=("U", "S", "Vh"),
@@ -160,18 +177,20 @@ general(
     "values that are equal up to rounding are nan; for complex x these must not depend on the vectors' phases "
     "(Townsend 2016).",
 )
-general(
+core(
     "svdvals",
     "x, /",
+    core="(m,n)->(min(m, n))",
     x=_factorizations.svdvals,
     extension="linalg",
     holomorphic=False,
     numpy=("linalg.svdvals",),
     doc="Singular values of matrices (..., m, n), largest first. The gradient is finite for equal ones too.",
 )
-general(
+core(
     "eigh",
     "x, /",
+    core="(n,n)->(n),(n,n)",
     x=lambda xp, g, ans, x: _factorizations.eigh(xp, g, ans, x),
     extension="linalg",
     results=("eigenvalues", "eigenvectors"),
@@ -182,9 +201,10 @@ general(
     "depend on the vectors' phases. "
     "Only the lower triangle of x is read, and the gradient is that of its elements.",
 )
-general(
+core(
     "eigvalsh",
     "x, /",
+    core="(n,n)->(n)",
     x=lambda xp, g, x: _factorizations.eigvalsh(xp, g, x),
     extension="linalg",
     holomorphic=False,
@@ -192,9 +212,10 @@ general(
     doc="Eigenvalues, ascending, of Hermitian matrices (..., n, n). The gradient is finite for equal ones too. Only "
     "the lower triangle of x is read, and the gradient is that of its elements.",
 )
-general(
+core(
     "eig",
     "x, /",
+    core="(n,n)->(n),(n,n)",
     forward=_factorizations.eig_forward,
     x=_factorizations.eig,
     extension="linalg",
@@ -205,9 +226,10 @@ general(
     "come through the vectors of equal eigenvalues are nan; they must not depend on the vectors' phases "
     "(Boeddeker et al. 2017).",
 )
-general(
+core(
     "eigvals",
     "x, /",
+    core="(n,n)->(n)",
     forward=_factorizations.eigvals_forward,
     x=_factorizations.eigvals,
     extension="linalg",
@@ -218,9 +240,10 @@ general(
 
 # -- norms ------------------------------------------------------------------------------------------------------------
 
-general(
+reduction(
     "matrix_norm",
     "x, /, *, keepdims=False, ord='fro'",
+    core="(m,n)->()",
     x=_norms.matrix_norm,
     extension="linalg",
     holomorphic=False,
@@ -231,8 +254,8 @@ general(
 )
 reduction(
     "vector_norm",
-    _norms.vector_norm,
-    signature="x, /, *, axis=None, keepdims=False, ord=2",
+    "x, /, *, axis=None, keepdims=False, ord=2",
+    x=_norms.vector_norm,
     extension="linalg",
     numpy=("linalg.vector_norm",),
     doc="Norms over `axis` (None: all, an int or a tuple) of any order: sum(abs(x) ** ord) ** (1 / ord), the largest "

@@ -6,7 +6,7 @@ May import: ops.kinds, ops._helpers. Rules use only the standard and the table's
 import math
 
 from arraygrad.ops._helpers import at_axis, device_of, normalize_axes, normalize_shape
-from arraygrad.ops.kinds import linear, nondifferentiable
+from arraygrad.ops.kinds import gather, join, query, view
 
 # -- shape only -------------------------------------------------------------------------------------------------------
 
@@ -15,9 +15,10 @@ def _reshape(xp, x, shape, copy):
     return xp.reshape(x, shape) if copy is None else xp.reshape(x, shape, copy=copy)
 
 
-linear(
+view(
     "reshape",
     "x, /, shape, *, copy=None",
+    core="(n*)->(*reshaped(n, shape))",
     forward=_reshape,
     x=lambda xp, g, x_shape: xp.reshape(g, x_shape),
     may_view=True,
@@ -25,17 +26,20 @@ linear(
     doc="x in row-major order with another shape; one entry may be -1. A view where the library can make one, unless "
     "copy=True.",
 )
-linear(
+view(
     "expand_dims",
     "x, /, axis",
+    core="(n*)->(*expanded(n, axis))",
+    counted="result",
     x=lambda xp, g, x_shape: xp.reshape(g, x_shape),
     may_view=True,
     numpy=("expand_dims",),
     doc="x with an axis of length one inserted at `axis` (an int or a tuple) of the result.",
 )
-linear(
+view(
     "squeeze",
     "x, /, axis",
+    core="(n*)->(*squeezed(n, axis))",
     x=lambda xp, g, x_shape: xp.reshape(g, x_shape),
     may_view=True,
     numpy=("squeeze",),
@@ -50,25 +54,28 @@ def _permute_dims(xp, g, axes):
     return xp.permute_dims(g, tuple(sorted(range(len(axes)), key=axes.__getitem__)))
 
 
-linear(
+view(
     "permute_dims",
     "x, /, axes",
+    core="(n*)->(*permuted(n, axes))",
     x=_permute_dims,
     may_view=True,
     numpy=("permute_dims",),
     doc="x with its axes in the order `axes`.",
 )
-linear(
+view(
     "moveaxis",
     "x, source, destination, /",
+    core="(n*)->(*moved(n, source, destination))",
     x=lambda xp, g, source, destination: xp.moveaxis(g, destination, source),
     may_view=True,
     numpy=("moveaxis",),
     doc="x with the axes `source` (an int or a tuple) moved to the positions `destination`.",
 )
-linear(
+view(
     "flip",
     "x, /, *, axis=None",
+    core="(n*)->(*n)",
     x=lambda xp, g, axis: xp.flip(g, axis=axis),
     may_view=True,
     numpy=("flip",),
@@ -81,9 +88,10 @@ def _roll(xp, g, shift, axis):
     return xp.roll(g, shift, axis=axis)
 
 
-linear(
+gather(
     "roll",
     "x, /, shift, *, axis=None",
+    core="(n*)->(*n)",
     x=_roll,
     makes_arrays=True,
     numpy=("roll",),
@@ -92,17 +100,19 @@ linear(
 
 # -- repetition -------------------------------------------------------------------------------------------------------
 
-linear(
+view(
     "broadcast_to",
     "x, /, shape",
+    core="(n*)->(*sized(shape))",
     x=lambda g: g,
     may_view=True,
     numpy=("broadcast_to",),
     doc="x broadcast to `shape`. The gradient is summed over the broadcast axes.",
 )
-linear(
+view(
     "broadcast_arrays",
     "*arrays",
+    core="[()]->[()]",
     arrays=lambda g: list(g),
     may_view=True,
     results=("*",),
@@ -110,9 +120,7 @@ linear(
     numpy=("broadcast_arrays",),
     doc="The arrays broadcast to their common shape: a tuple. Gradients are summed over the broadcast axes.",
 )
-nondifferentiable(
-    "broadcast_shapes", "*shapes", numpy=("broadcast_shapes",), doc="The shape to which shapes broadcast: a tuple."
-)
+query("broadcast_shapes", "*shapes", numpy=("broadcast_shapes",), doc="The shape to which shapes broadcast: a tuple.")
 
 
 def _repeat(xp, g, x_shape, repeats, axis):
@@ -129,9 +137,10 @@ def _repeat(xp, g, x_shape, repeats, axis):
     return xp.reshape(xp._take_adjoint(g, sources, shape, axis), x_shape)
 
 
-linear(
+gather(
     "repeat",
     "x, repeats, /, *, axis=None",
+    core="(n)->(repeated(n, repeats))",
     x=_repeat,
     numpy=("repeat",),
     doc="Each element of x `repeats` times (an int, or an integer array with a number for each) along `axis` (None: "
@@ -149,9 +158,10 @@ def _tile(xp, g, x_shape, repetitions):
     return xp.reshape(parts, x_shape)
 
 
-linear(
+gather(
     "tile",
     "x, repetitions, /",
+    core="(n*)->(*tiled(n, repetitions))",
     x=_tile,
     numpy=("tile",),
     doc="x repeated as a whole `repetitions` times along each axis (a tuple of ints; missing axes are put in front). "
@@ -178,17 +188,21 @@ def _concat(xp, g, arrays_shape, axis):
     return pieces
 
 
-linear(
+join(
     "concat",
     "arrays, /, *, axis=0",
+    core="[(n)]->(sum(n))",
+    counted="equal",
     arrays=_concat,
     sequence="arrays",
     numpy=("concatenate", "concat"),
     doc="A sequence of arrays joined along an existing `axis` (None: flattened first).",
 )
-linear(
+join(
     "stack",
     "arrays, /, *, axis=0",
+    core="[()]->(len(arrays))",
+    counted="result",
     arrays=lambda xp, g, axis: list(xp.unstack(g, axis=axis)),
     sequence="arrays",
     numpy=("stack",),
@@ -201,9 +215,10 @@ def _unstack(xp, g, axis):
     return xp.stack([xp.zeros_like(known) if piece is None else piece for piece in g], axis=axis)
 
 
-linear(
+view(
     "unstack",
     "x, /, *, axis=0",
+    core="(n)->[()]",
     x=_unstack,
     may_view=True,
     results=("*",),

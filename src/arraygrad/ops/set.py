@@ -6,7 +6,7 @@ May import: ops.kinds, ops._helpers. Rules use only the standard and the table's
 import math
 
 from arraygrad.ops._helpers import device_of
-from arraygrad.ops.kinds import general, nondifferentiable
+from arraygrad.ops.kinds import gather, search
 
 
 def _first_indices(xp, inverse, number):
@@ -47,36 +47,44 @@ def _unique_all(xp, x):
 
 _DISTINCT = "The distinct elements of x, in the order of `unique_all`. Equal elements: the first gets the gradient."
 
-general(
+gather(
     "unique_values",
     "x, /",
+    core="(n*)->(?)",
+    derivative="nonlinear",
     forward=_unique_values,
     x=lambda xp, g, x: _scatter_values(xp, g, x),
     holomorphic=False,
     numpy=("unique_values",),
     doc=_DISTINCT,
 )
-general(
+gather(
     "unique_counts",
     "x, /",
+    core="(n*)->(?),(?)",
+    derivative="nonlinear",
     x=lambda xp, g, x: _scatter_values(xp, g[0], x),
     holomorphic=False,
     results=("values", "counts"),
     numpy=("unique_counts",),
     doc=_DISTINCT + " Also how often each occurs.",
 )
-general(
+gather(
     "unique_inverse",
     "x, /",
+    core="(n*)->(?),(*n)",
+    derivative="nonlinear",
     x=lambda xp, g, x: _scatter_values(xp, g[0], x),
     holomorphic=False,
     results=("values", "inverse_indices"),
     numpy=("unique_inverse",),
     doc=_DISTINCT + " Also, for each element of x, the index of its value.",
 )
-general(
+gather(
     "unique_all",
     "x, /",
+    core="(n*)->(?),(?),(*n),(?)",
+    derivative="nonlinear",
     forward=_unique_all,
     x=lambda xp, g, x: _scatter_values(xp, g[0], x),
     holomorphic=False,
@@ -90,9 +98,10 @@ def _isin(xp, x1, x2, invert):
     return xp.isin(x1, x2, invert=invert)
 
 
-nondifferentiable(
+search(
     "isin",
     "x1, x2, /, *, invert=False",
+    core="(),(n*)->()",
     forward=_isin,
     makes_arrays=True,
     numpy=("isin",),

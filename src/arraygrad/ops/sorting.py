@@ -3,7 +3,7 @@
 May import: ops.kinds. Rules use only the standard.
 """
 
-from arraygrad.ops.kinds import general, nondifferentiable
+from arraygrad.ops.kinds import scan
 
 
 def _sort(xp, g, x, axis, descending):
@@ -22,7 +22,7 @@ def _sorted(xp, x, axis, descending, stable):
     return found.copy(order="K") if descending and type(found).__module__ == "numpy" else found
 
 
-general(
+scan(
     "sort",
     "x, /, *, axis=-1, descending=False, stable=True",
     x=_sort,
@@ -32,7 +32,7 @@ general(
     doc="x sorted along `axis`, real dtypes. Equal elements keep their order, and so get their own gradients, even "
     "with stable=False.",
 )
-nondifferentiable(
+scan(
     "argsort",
     "x, /, *, axis=-1, descending=False, stable=True",
     numpy=("argsort",),

@@ -5,7 +5,7 @@ May import: ops.kinds, ops._helpers, ops._scans. Rules use only the standard.
 
 from arraygrad.ops import _scans
 from arraygrad.ops._helpers import at_axis, at_kinks, count, expand_reduced, is_complex, normalize_axes, over_nonzero
-from arraygrad.ops.kinds import linear, reduction
+from arraygrad.ops.kinds import reduction, scan
 
 WITH_DTYPE = "x, /, *, axis=None, dtype=None, keepdims=False"
 WITH_CORRECTION = "x, /, *, axis=None, correction=0.0, keepdims=False"
@@ -23,8 +23,9 @@ def _mean(xp, g, x_shape, axis, keepdims):
 
 reduction(
     "sum",
-    _sum,
-    signature=WITH_DTYPE,
+    WITH_DTYPE,
+    derivative="linear",
+    x=_sum,
     method=True,
     numpy=("sum",),
     doc="Sum over `axis` (None: all, an int or a tuple), computed in `dtype` if given; numeric dtypes. The sum of "
@@ -32,7 +33,8 @@ reduction(
 )
 reduction(
     "mean",
-    _mean,
+    derivative="linear",
+    x=_mean,
     method=True,
     numpy=("mean",),
     doc="Arithmetic mean over `axis` (None: all, an int or a tuple); floating-point dtypes. The mean of nothing is "
@@ -62,8 +64,8 @@ def _prod(xp, g, x, axis, keepdims):
 
 reduction(
     "prod",
-    _prod,
-    signature=WITH_DTYPE,
+    WITH_DTYPE,
+    x=_prod,
     holomorphic=True,
     method=True,
     numpy=("prod",),
@@ -86,8 +88,8 @@ _EXTREMUM = (
     "Ties share the gradient evenly, over all axes reduced, as PyTorch's amax does; where the result is nan, the "
     "elements that are nan, as PyTorch's max does."
 )
-reduction("max", _extremum, method=True, numpy=("max", "amax"), doc=f"Largest element {_EXTREMUM}")
-reduction("min", _extremum, method=True, numpy=("min", "amin"), doc=f"Smallest element {_EXTREMUM}")
+reduction("max", x=_extremum, method=True, numpy=("max", "amax"), doc=f"Largest element {_EXTREMUM}")
+reduction("min", x=_extremum, method=True, numpy=("min", "amin"), doc=f"Smallest element {_EXTREMUM}")
 
 
 def _deviation(xp, x, axis, correction):
@@ -110,8 +112,8 @@ def _std(xp, g, x, ans, axis, correction, keepdims):
 
 reduction(
     "var",
-    _var,
-    signature=WITH_CORRECTION,
+    WITH_CORRECTION,
+    x=_var,
     method=True,
     numpy=("var",),
     doc="Variance over `axis` (None: all, an int or a tuple): squared deviations summed and divided by N - correction; "
@@ -119,8 +121,8 @@ reduction(
 )
 reduction(
     "std",
-    _std,
-    signature=WITH_CORRECTION,
+    WITH_CORRECTION,
+    x=_std,
     method=True,
     numpy=("std",),
     doc="Standard deviation, the root of `var`, over `axis` (None: all, an int or a tuple); floating-point dtypes. The "
@@ -149,18 +151,21 @@ def _cumulative_prod(xp, g, x, axis, include_initial):
     return xp.moveaxis(before * _scans.reversed_recurrence(xp, x, g), -1, axis)
 
 
-linear(
+scan(
     "cumulative_sum",
     SCAN,
+    core="(n)->(n+include_initial)",
+    derivative="linear",
     x=_cumulative_sum,
     numpy=("cumulative_sum",),
     doc="Running sums along `axis` (None for one dimension only), computed in `dtype` if given; numeric dtypes. With "
     "`include_initial` the result begins with 0 and is one longer.",
 )
-reduction(
+scan(
     "cumulative_prod",
-    _cumulative_prod,
-    signature=SCAN,
+    SCAN,
+    core="(n)->(n+include_initial)",
+    x=_cumulative_prod,
     holomorphic=True,
     numpy=("cumulative_prod",),
     doc="Running products along `axis` (None for one dimension only), computed in `dtype` if given; numeric dtypes. "

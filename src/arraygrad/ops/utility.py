@@ -4,16 +4,16 @@ May import: ops.kinds, ops._helpers. Rules use only the standard.
 """
 
 from arraygrad.ops._helpers import at_axis, normalize_axes
-from arraygrad.ops.kinds import linear, nondifferentiable
+from arraygrad.ops.kinds import core, reduction
 
-nondifferentiable(
+reduction(
     "all",
     "x, /, *, axis=None, keepdims=False",
     method=True,
     numpy=("all",),
     doc="Whether all elements over `axis` (None: all, an int or a tuple) are true: a boolean array.",
 )
-nondifferentiable(
+reduction(
     "any",
     "x, /, *, axis=None, keepdims=False",
     method=True,
@@ -71,9 +71,12 @@ def _diff(xp, x, axis, n, prepend, append):
     return xp.diff(x, axis=axis, n=n, **ends)
 
 
-linear(
+core(
     "diff",
     "x, /, *, axis=-1, n=1, prepend=None, append=None",
+    core="x(m),prepend(p),append(q)->(max(m+p+q-n,0) if n else m)",
+    derivative="linear",
+    counted="equal",
     forward=_diff,
     x=_diff_x,
     prepend=_diff_prepend,

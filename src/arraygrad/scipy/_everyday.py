@@ -62,7 +62,7 @@ def everyday(name, signature, of="", *, rules=None, values=None, like=None, serv
     fields = {key: options.pop(key) for key in ("results", "sequence") if key in options}
     if like is not None:
         fields["holomorphic"] = OPS[like].entry.holomorphic
-    entry = Entry(f"scipy.{name}", signature, "general", rules, node=_camel(name), **fields)
+    entry = Entry(f"scipy.{name}", signature, "core", rules, "nonlinear", node=_camel(name), **fields)
     made = make_recorded(entry, values or rule.values, numpy.ndarray, numpy.generic, **options)
     if like is not None:
         attach_alike(made, OPS[like])

@@ -1,5 +1,5 @@
 """Writes what is derived from the table and from the live objects: the stubs, and docs/operations.md,
-docs/derivatives.md, docs/numpy-coverage.md and the table of docs/scipy.md.
+docs/structure.md, docs/derivatives.md, docs/numpy-coverage.md and the table of docs/scipy.md.
 
     python -m arraygrad.tools.generate            write them
     python -m arraygrad.tools.generate --check    exit with 1, and name the files that differ from what would be written
@@ -18,6 +18,7 @@ from arraygrad.tools import (
     generate_derivatives,
     generate_docstrings,
     generate_scipy,
+    generate_structure,
     generate_stubs,
 )
 
@@ -72,6 +73,7 @@ def generated():
     if page.exists():
         files[page] = generate_scipy.scipy_page(page.read_text())
         files.update(generate_scipy.scipy_stubs(PACKAGE, files[page]))
+    files[DOCS / "structure.md"] = generate_structure.structure_page()
     files[DOCS / "derivatives.md"] = generate_derivatives.derivatives_page(ROOT, CHAPTER_TITLES)
     return files
 
@@ -84,8 +86,8 @@ def operations_page():
     parts = [HEADER]
     for chapter, ops in chapters.items():
         parts.append(f"\n## {CHAPTER_TITLES.get(chapter, chapter.replace('_', ' ').capitalize())}\n")
-        parts.append("| operation | kind | differentiable | keeps | Tensor | NumPy |")
-        parts.append("|---|---|---|---|---|---|")
+        parts.append("| operation | kind | derivative | differentiable | keeps | Tensor | NumPy |")
+        parts.append("|---|---|---|---|---|---|---|")
         parts += [_row(op) for op in ops]
         parts.append("")
         parts += [f"**{op.name}**: {_cell(op.entry.doc)}\n" for op in ops]
@@ -104,7 +106,8 @@ def _row(op):
     if entry.method:
         tensor.append(f"`.{entry.method if isinstance(entry.method, str) else op.name}`")
     numpy = ", ".join([f"`{name}`" for name in entry.numpy])
-    return f"| `{op.name}({entry.signature})` | {op.kind} | {inputs} | {keeps} | {' '.join(tensor)} | {numpy} |"
+    cells = (f"`{op.name}({entry.signature})`", op.kind, op.derivative, inputs, keeps, " ".join(tensor), numpy)
+    return f"| {' | '.join(cells)} |"
 
 
 def _cell(text):

@@ -131,17 +131,17 @@ def _status(value, name):
         return "writes", ""
     if served is None:
         return "refused", "has no rule"
-    if name in _CONSTANT or plain in _CONSTANT or _kind(name, value) in ("nondifferentiable", "zero"):
+    if name in _CONSTANT or plain in _CONSTANT or _derivative(name, value) in ("none", "zero"):
         return "constant", ""
     return "recorded", ""
 
 
-def _kind(name, value):
-    """The kind of the table entry that serves a ufunc, None for anything else."""
+def _derivative(name, value):
+    """The derivative of the table entry that serves a ufunc, None for anything else."""
     if not isinstance(value, numpy.ufunc):
         return None
-    kinds = [op.kind for op in OPS.values() if any(getattr(numpy, n, None) is value for n in op.entry.numpy)]
-    return kinds[0] if kinds else None
+    found = [op.derivative for op in OPS.values() if any(getattr(numpy, n, None) is value for n in op.entry.numpy)]
+    return found[0] if found else None
 
 
 def coverage_page(old):

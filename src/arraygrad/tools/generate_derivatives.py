@@ -200,10 +200,13 @@ def _section(op, cases):
     entry = op.entry
     prefix = f"{entry.extension}." if entry.extension else ""
     lines = [f"### {prefix}{op.name}\n"]
-    plain = entry.holomorphic or op.kind in ("linear", "reduction", "zero")  # those say nothing of it
+    plain = (
+        entry.holomorphic or op.kind == "reduction" or op.derivative in ("linear", "zero")
+    )  # those say nothing of it
     holomorphic = "" if plain else ", not holomorphic"
     keeps = ", ".join([f"`{name}`" for name in op.saves]) or "nothing"
-    lines.append(f"`{prefix}{op.name}({entry.signature})`: {op.kind}{holomorphic}. Keeps {keeps}. {_tested(cases)}\n")
+    said = f"{op.kind}, {op.derivative}{holomorphic}"
+    lines.append(f"`{prefix}{op.name}({entry.signature})`: {said}. Keeps {keeps}. {_tested(cases)}\n")
     if op.zero:
         lines.append("- all: `0`\n")
     else:

@@ -93,12 +93,12 @@ def _result(op, shape):
 
 def _dtype(op):
     """What the kind says of the result's dtype, where the entry's own sentence does not."""
-    if op.kind == "nondifferentiable":
+    if op.derivative == "none":
         boolean = re.match(r"is|logical|less|greater|equal|not_equal|signbit", op.name)
         return " Dtype: bool." if boolean else ""
     if "dtype" in op.params or op.name in ("abs", "real", "imag"):
         return ""
-    if len(op.params) == 1 or op.kind in ("linear", "zero", "general", "reduction"):
+    if len(op.params) == 1 or op.zero or op.kind != "elementwise":
         return " Dtype: x's." if op.params[0] == "x" else ""
     return (
         " Dtype: by the library's promotion of the arguments; a Python number takes the dtype of the array beside it."

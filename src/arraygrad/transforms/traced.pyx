@@ -11,7 +11,7 @@ from arraygrad.core.apply cimport apply_op
 from arraygrad.core.containers cimport flatten_into, leaf_structure, unflatten_from
 from arraygrad.core.decisions cimport watch_decisions
 from arraygrad.core.given cimport enter, give as give_memory
-from arraygrad.core.nodes cimport OpNode, new_op_node
+from arraygrad.core.nodes cimport OpNode, attach, new_op_node
 from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport is_like_scalar
 from arraygrad.core.roots cimport edge_or_none
@@ -100,8 +100,7 @@ cdef TensorBase placed(object raw, GradMeta meta):
     cdef OpNode node = new_op_node(_identity)
     node.meta = meta
     node.n_edges = 1            # to nothing
-    t.grad_fn_ = node
-    t.tracked = True
+    attach(t, node)
     t.array0d = True
     t.value.foreign = True
     enter(t.value)

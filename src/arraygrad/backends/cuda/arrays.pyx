@@ -295,7 +295,7 @@ cdef class CudaArrays(Backend):
         if op.name == "matmul":
             found = self.product_rules(g, wanted, saved)
             return self.fused_slowly(op, g, wanted, saved, statics, targets, absorbs) if found is None else found
-        if op.kind != "elementwise" and op.kind != "bilinear" and op.kind != "zero" and op.name != "where":
+        if op.kind != "elementwise":
             return self.fused_slowly(op, g, wanted, saved, statics, targets, absorbs)
         key[0] = <char>(wanted & 0x7f)
         key[1] = <char>absorbs

@@ -20,9 +20,6 @@ __all__ = ["ElementwiseKernels", "Spec", "trace_forward", "trace_rules"]
 # What a rule's parameter is filled with: arraygrad.core.op's PlanKind.
 _G, _XP, _SAVED, _SHAPE, _DTYPE, _DEVICE, _STATIC = range(7)
 
-_KINDS = ("elementwise", "bilinear", "zero")
-_ALSO = ("where",)  # linear, and elementwise as well
-
 
 class Spec:
     """What one kernel computes.
@@ -59,7 +56,7 @@ class Spec:
 
 def _forward_in_table(name):
     op = OPS.get(name)
-    return None if op is None or op.kind not in _KINDS else op.entry.forward
+    return None if op is None or op.kind != "elementwise" else op.entry.forward
 
 
 def trace_rules(op, g, wanted, saved, statics, targets, absorbs):
@@ -168,7 +165,7 @@ class ElementwiseKernels:
 
     def rules(self, op, g, wanted, saved, statics, targets, absorbs):
         """The wanted gradients of a node from one launch, as Backend.fused gives them; None: not by a kernel."""
-        if (op.kind not in _KINDS and op.name not in _ALSO) or isinstance(g, tuple):
+        if op.kind != "elementwise" or isinstance(g, tuple):
             return None
         array = self._cupy.ndarray
         shape = g.shape

@@ -257,10 +257,15 @@ def _steps(result, inputs):
     return read, steps
 
 
+def _has_kernels(entry):
+    """Whether kernels are written of an entry's rules: elementwise ones, but for those that give zeros."""
+    return entry.kind == "elementwise" and entry.derivative not in ("zero", "none")
+
+
 def _composed(name):
     """The forward of an elementwise function that the table composes of others (sigmoid), or None."""
     entry = TABLE.get(name)
-    return entry.forward if entry is not None and entry.kind in _ELEMENTWISE and entry.chapter != "special" else None
+    return entry.forward if entry is not None and _has_kernels(entry) and entry.chapter != "special" else None
 
 
 def _traced(entry, names, dtype, same=(), nonzero=()):
@@ -308,8 +313,6 @@ _FUNCTIONS = {
     ("std", "scaled"): (over_nonzero, ("g", "ans")),
     **{("pow", f"number_{k}"): (function, ("g", "x")) for k, function in enumerate(POW_NUMBERS.values())},
 }
-
-_ELEMENTWISE = ("elementwise", "bilinear")
 
 
 def _kernel(entry, name, rules, same=(), nonzero=()):
@@ -377,7 +380,7 @@ def kernels():
         importlib.import_module(f"arraygrad.ops.{path.stem}")
     made, reasons = [], {}
     for _, entry in sorted(TABLE.items()):  # whatever the chapters' order
-        if entry.kind not in _ELEMENTWISE:
+        if not _has_kernels(entry):
             continue
         wanted = {parameter: ((parameter,),) for parameter in entry.rules}
         wanted.update({name: variant for (operation, name), variant in _VARIANTS.items() if operation == entry.name})

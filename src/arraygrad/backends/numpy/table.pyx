@@ -127,7 +127,7 @@ cdef int use_loops(Op op) except -1:
         return 0
     name = "power" if op.name == "pow" else (BINARY_LOOPS if op.fast_kind == KIND_BINARY else UNARY_LOOPS)[op.name]
     # Where the table repairs NumPy's values, it does so for complex arrays.
-    op.loops = loop_set(name, op.entry.forward is not None or op.entry.kind == "nondifferentiable")
+    op.loops = loop_set(name, op.entry.forward is not None or op.entry.derivative == "none")
     return 0
 
 
