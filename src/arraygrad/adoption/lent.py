@@ -20,7 +20,7 @@ object, with the values that the plain program leaves, also after an exception.
     In nested transforms the array comes back when the outermost call ends.
 (5) When the array goes back, what nodes saved of its memory is copied, as the program may write there, unseen. Tensors
     over it that the program has put into places are arrays again, too, and so is what it has bound the place to anew.
-Guarded by tests/adoption/test_lent_arrays.py.
+Guarded by tests/adoption/test_lent_arrays.py and test_lent_programs.py.
 """
 
 import builtins
