@@ -13,7 +13,7 @@ import numpy
 from arraygrad.adoption.bindings import attributes_of, is_plain
 from arraygrad.adoption.code import IS_OP, SEARCHES, beside_comparisons, compared_globals, unknown_comparison
 from arraygrad.adoption.pairs import pair_of
-from arraygrad.adoption.table import SCALAR_TYPES, STAND_INS
+from arraygrad.adoption.table import SCALAR_TYPES
 
 __all__ = [
     "ITEMS", "attribute", "codes_of", "compared_at", "compared_in", "held", "items_compared_in", "keys_in", "parts",

@@ -414,6 +414,8 @@ def conversion_refused(t, how):
             "It reads memory without regard to shape, so it has no derivative: use "
             "numpy.lib.stride_tricks.sliding_window_view(t, shape), a slice, or t[indices], which are recorded. "
         )
+    elif called == "poly1d":
+        text += "It keeps its coefficients in a plain array: numpy.polyval(coefficients, x) is recorded. "
     elif drawn(at.expression) and "scipy" not in (at.through, library):
         text += drawn(at.expression)
     elif module == "numpy" and isinstance(at.called, type):
@@ -434,6 +436,11 @@ def conversion_refused(t, how):
         text += "compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
     elif ".dot(" in at.expression and not called:
         text += "An array's method dot takes no Tensor: a @ b and numpy.dot(a, b) are recorded. "
+    elif not called and _is_of_operators(at.expression):
+        text += (
+            "A list that holds Tensors, or a masked array, stands beside an array there: make the list an array "
+            "first, numpy.array([...]); of a masked array take x.filled(0.0) and the mask apart. "
+        )
     elif adopting():
         text += (
             "Adoption does not reach the code that asks for the array (compiled code, an array library): compose the "
@@ -449,6 +456,14 @@ def conversion_refused(t, how):
         "t.detach() and t.numpy() give the values without a gradient; arraygrad.testing.assert_allclose compares them."
     )
     return _known(followed_by(t), TypeError(text))
+
+
+def _is_of_operators(expression):
+    """Whether the text of an expression is one operator between two others: `model - data`."""
+    try:
+        return isinstance(ast.parse(expression.strip(), mode="eval").body, ast.BinOp)
+    except (SyntaxError, ValueError):
+        return False
 
 
 def adopting():

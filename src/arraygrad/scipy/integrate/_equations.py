@@ -16,7 +16,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, raw_function
 from arraygrad.implicit.ivp import solve_ivp as implicit_ivp
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
-from arraygrad.scipy._callbacks import lifted, plain, tracked
+from arraygrad.scipy._callbacks import bound, lifted, plain, tracked
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy.integrate._chapter import CHAPTER
 from arraygrad.scipy.integrate._jumps import Checked, Jumps, Steps, noted
