@@ -261,5 +261,5 @@ CHANGED = """
 @pytest.mark.parametrize("name", ["Called", "Renamed", "Itself", "Handed", "Added", "Read"])
 def test_what_a_function_reads_and_changes_after_the_solver_is_refused(program, name):
     main = program(main=CHANGED)
-    with pytest.raises(RuntimeError, match=r"has another value|have another value"):
+    with pytest.raises(RuntimeError, match=r"ha(s|ve) another value"):
         ag.grad(lambda k: main.f(k, getattr(main, name)), adopt=True)(2.0)

@@ -77,6 +77,8 @@ def showing(module, other, real):
     known = _showing.get((id(other), real))
     if known is not None and known[0] is other:
         return known[1]
+    if len(_showing) > 256:
+        _showing.clear()
     made = types.ModuleType(other.__name__, other.__doc__)
     _showing[id(other), real] = other, made
     stands_for(made, module)
@@ -84,10 +86,8 @@ def showing(module, other, real):
     for name, value in list(vars(module).items()):
         if id(value) in real:
             setattr(made, name, value)
-        elif type(value) is types.ModuleType and type(vars(other).get(name)) is types.ModuleType:
-            setattr(
-                made, name, showing(value, vars(other)[name], real) if id(value) in STAND_INS else vars(other)[name]
-            )
+        elif type(value) is types.ModuleType and id(value) in STAND_INS and name in vars(other):
+            setattr(made, name, showing(value, vars(other)[name], real))
 
     def later(name):
         found = getattr(module, name)

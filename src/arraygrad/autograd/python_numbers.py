@@ -408,6 +408,8 @@ def conversion_refused(t, how):
             "numpy.lib.stride_tricks.sliding_window_view(t, shape), a slice, or t[indices], which are recorded; in "
             "arraygrad.grad(f, adopt=True) as_strided is recorded itself. "
         )
+    elif called == "poly1d":
+        text += "It keeps its coefficients in a plain array: numpy.polyval(coefficients, x) is recorded. "
     elif drawn(at.expression) and "scipy" not in (at.through, library):
         text += drawn(at.expression)
     elif module == "numpy" and isinstance(at.called, type):
@@ -428,6 +430,11 @@ def conversion_refused(t, how):
         text += "compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
     elif not called and _of_an_array(at.expression):
         text += _of_an_array(at.expression)
+    elif not called and _is_of_operators(at.expression):
+        text += (
+            "A list that holds Tensors, or a masked array, stands beside an array there: make the list an array "
+            "first, numpy.array([...]); of a masked array take x.filled(0.0) and the mask apart. "
+        )
     elif adopting():
         text += (
             "Adoption does not reach the code that asks for the array (compiled code, an array library): compose the "
@@ -469,6 +476,14 @@ def _of_an_array(expression):
     """What to say where a method of a plain array is called with a Tensor; "" elsewhere."""
     found = _METHOD.search(expression)
     return f"An array's method {found[1]} takes no Tensor: {_METHODS[found[1]]}. " if found else ""
+
+
+def _is_of_operators(expression):
+    """Whether the text of an expression is one operator between two others: `model - data`."""
+    try:
+        return isinstance(ast.parse(expression.strip(), mode="eval").body, ast.BinOp)
+    except (SyntaxError, ValueError):
+        return False
 
 
 def adopting():
