@@ -232,3 +232,11 @@ def test_what_hides_a_tensor_is_refused():
 
     with pytest.raises(TypeError, match="depends on a Tensor that requires grad and is not among its arguments"):
         ag.grad(lost)(T)
+
+
+def test_an_adjoint_that_is_not_given_is_scipys_error():
+    operator = ours.LinearOperator((4, 4), matvec=lambda x: FIXED @ x, dtype=float)
+    with pytest.raises(NotImplementedError, match="rmatvec is not defined"):
+        operator.rmatvec(B)
+    with pytest.raises(NotImplementedError, match="rmatvec is not defined"):
+        operator.H @ B

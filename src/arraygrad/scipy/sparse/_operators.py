@@ -45,6 +45,8 @@ __all__ = [
 NEAR = 1e-3
 LARGEST = 3000  # rows of an operator that is made dense, 72 MB
 OWN_ADJOINT = ("cg", "minres")  # solvers that take A to be its own adjoint
+# Raises what SciPy raises.
+_NO_ADJOINT = _linalg.LinearOperator((1, 1), matvec=lambda x: x, dtype=float)
 _TAKE_ADJOINTS = ("bicg", "qmr")  # solvers that multiply with A's adjoint
 
 
@@ -66,7 +68,7 @@ def multiplied(A, x, adjoint=False):
     """A x, or A^H x, recorded."""
     found = product_of(A, adjoint)
     if found is None:
-        raise NotImplementedError("rmatvec is not defined")
+        return _NO_ADJOINT.rmatvec(np.zeros(1))  # SciPy's own error
     function, held = found
     return function(x, held)
 
