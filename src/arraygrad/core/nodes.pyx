@@ -11,8 +11,8 @@ from arraygrad.engine.free_threading cimport (
     FREE_THREADED, Section, enable_try_incref, gate_close, gate_closed, gate_enter, gate_leave, try_incref,
 )
 from arraygrad.engine.node cimport (
-    Frame, Node, NodeHooks, NodeKind, drop_args, new_node, node_kind, refuse_creation, settle, share_deallocation,
-    thread_state, track_every_node, untrack,
+    Frame, Node, NodeHooks, NodeKind, drop_args, new_node, node_kind, refuse_creation, settle, settle_leaf,
+    share_deallocation, thread_state, track, track_every_node,
     NODE_ACCUMULATE, NODE_CONSTANT, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_PACKED, NODE_ZERO_ABSORBS,
 )
 from arraygrad.engine.graph_task cimport GraphTask
@@ -75,8 +75,6 @@ def set_handles(module):
 
 cdef object handles(): return _handles
 
-
-# Nodes
 
 cdef object raw_of(object saved, OpNode node):
     """The raw array in a saved slot."""
@@ -696,8 +694,10 @@ cdef OpNode new_op_node(Op op):
 
 cdef int attach(TensorBase out, OpNode node) except -1:
     """Make a complete node of an operation the history of its only result."""
-    if (<Op>node.op).index >= 0:        # the rules of others' functions may hold anything
+    if (<Op>node.op).index >= 0:
         settle(node)
+    else:
+        track(node)                     # the rules of others' functions may hold anything
     out.grad_fn_ = node
     out.tracked = True
     return 0
@@ -721,8 +721,7 @@ cdef inline AccumulateGrad made_accumulator(TensorBase t):
     node.s0 = t
     if t.extra is not None:
         node.hooks = t.extra.hooks
-    if not leads_back(t):
-        untrack(node)
+    settle_leaf(node, leads_back(t))
     enable_try_incref(<PyObject*>node)
     t.accumulator = <void*>node
     return node

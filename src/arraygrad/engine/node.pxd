@@ -184,7 +184,7 @@ cdef void set_recycler(bint (*keep)(PyObject*) noexcept) noexcept
 cdef int drop_args(Node node) except -1
 # Which nodes the garbage collector sees: Note [Nodes that the collector does not see] in node_memory.hpp.
 cdef void settle(Node node) noexcept
-cdef void untrack(Node node) noexcept
+cdef void settle_leaf(Node node, bint leads_back) noexcept
 cdef void track(Node node) noexcept
 cdef Node shown_node(Node node)
 cdef int track_graph(Node node) except -1

@@ -71,7 +71,7 @@ cdef extern from "node_memory.hpp" namespace "arraygrad":
     bint (*recycler)(PyObject* array) noexcept
     void recycle_args(PyObject* args) noexcept
     void settle_node(PyObject* node) noexcept
-    void untrack_node(PyObject* node) noexcept
+    void settle_end(PyObject* node, bint leads_back) noexcept
     void track_node(PyObject* node) noexcept
     int track_below(PyObject* node) except -1
     int track_all() except -1
@@ -641,13 +641,13 @@ cdef int drop_args(Node node) except -1:
 
 
 cdef void settle(Node node) noexcept:
-    """Take a complete node, whose operation is the table's, from the garbage collector, if it is in no cycle."""
+    """Show a complete node, whose operation is the table's, to the garbage collector, if it may be in a cycle."""
     settle_node(<PyObject*>node)
 
 
-cdef void untrack(Node node) noexcept:
-    """Take a node from the garbage collector: who calls this knows that it is in no cycle."""
-    untrack_node(<PyObject*>node)
+cdef void settle_leaf(Node node, bint leads_back) noexcept:
+    """`settle` for an accumulator: its leaf says whether it may be in a cycle."""
+    settle_end(<PyObject*>node, leads_back)
 
 
 cdef void track(Node node) noexcept:

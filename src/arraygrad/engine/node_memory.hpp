@@ -33,7 +33,8 @@
 // attributes. So a node is tracked by the collector only if it holds such a thing, or leads to a tracked node; the
 // collector then sees every node of a cycle, and a graph of a million others costs it nothing (as CPython untracks
 // tuples).
-// (1) New nodes are tracked. Who records one calls `settle` when it is complete, which untracks it if it can.
+// (1) New nodes of compiled classes are untracked. Who records one calls `settle` when it is complete, which tracks it
+//     if it must. An accumulator is tracked if its leaf leads back to it.
 // (2) What comes later is told: a hook on a node makes it tracked, a graph that a `.grad` leads to becomes tracked
 //     (`track_below`), and where nodes that lead to the place may exist already, all untracked nodes are looked for and
 //     become tracked (`track_all`). They are found from the collector's objects: Tensors and nodes hold all nodes. That
@@ -246,42 +247,50 @@ static bool is_plain(PyObject* o, int depth) {
 static inline bool is_closed_edge(PyObject* next) { return next == Py_None || !PyObject_GC_IsTracked(next); }
 #endif
 
-// Untracks a complete node, if nothing that it holds leads to the program's own objects.
-static inline void settle_node(PyObject* node) {
 #ifndef Py_GIL_DISABLED
-    if (!untracks) return;
+// Whether nothing that a node holds leads to the program's own objects.
+static inline bool is_closed(PyObject* node) {
     PyObject** head = head_of(node);             // e0, e1, meta, hooks, g0, op
-    if (!is_closed_edge(head[0]) || !is_closed_edge(head[1]) || head[3] != Py_None || head[4] != Py_None) return;
+    if (!is_closed_edge(head[0]) || !is_closed_edge(head[1]) || head[3] != Py_None || head[4] != Py_None) return false;
     if (!is_bare(Py_TYPE(node))) {
         PyObject** tail = tail_of(node);         // more, s0, s1, s2, args
         if (tail[0] != Py_None) {
             for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tail[0]); i += 2) {
-                if (!is_closed_edge(PyList_GET_ITEM(tail[0], i))) return;
+                if (!is_closed_edge(PyList_GET_ITEM(tail[0], i))) return false;
             }
         }
         for (int i = 1; i < TAIL; i++) {
-            if (tail[i] != Py_None && !is_plain(tail[i], NESTED)) return;
+            if (tail[i] != Py_None && !is_plain(tail[i], NESTED)) return false;
         }
     }
-    PyObject_GC_UnTrack(node);
-#else
-    (void)node;
-#endif
+    return true;
 }
-
-static inline void untrack_node(PyObject* node) {
-#ifndef Py_GIL_DISABLED
-    if (untracks) PyObject_GC_UnTrack(node);
-#else
-    (void)node;
 #endif
-}
 
 static inline void track_node(PyObject* node) {
 #ifndef Py_GIL_DISABLED
     if (!PyObject_GC_IsTracked(node)) PyObject_GC_Track(node);
 #else
     (void)node;
+#endif
+}
+
+// Tracks a complete node, unless nothing that it holds leads to the program's own objects.
+static inline void settle_node(PyObject* node) {
+#ifndef Py_GIL_DISABLED
+    if (!untracks || !is_closed(node)) track_node(node);
+#else
+    (void)node;
+#endif
+}
+
+// Tracks a node of which the caller knows whether what it holds may lead back to it.
+static inline void settle_end(PyObject* node, bool leads_back) {
+#ifndef Py_GIL_DISABLED
+    if (!untracks || leads_back) track_node(node);
+#else
+    (void)node;
+    (void)leads_back;
 #endif
 }
 
@@ -392,7 +401,7 @@ static inline PyObject* node_block(PyTypeObject* type, bool bare) {
     return node;
 }
 
-// A new node: everything zero, every reference None, known to the collector.
+// A new node: everything zero, every reference None.
 static PyObject* alloc_node(void* cls, void* vtable) {
     PyTypeObject* type = static_cast<PyTypeObject*>(cls);
     const bool bare = is_bare(type);
@@ -407,7 +416,9 @@ static PyObject* alloc_node(void* cls, void* vtable) {
         for (int i = 0; i < TAIL; i++) tail[i] = Py_None;
     }
     count_none(bare ? HEAD : HEAD + TAIL);
+#ifdef Py_GIL_DISABLED
     PyObject_GC_Track(node);
+#endif
     return node;
 }
 
@@ -457,7 +468,9 @@ static inline PyObject* alloc_node_of(void* cls, void* vtable, const Parts* part
         node->gate = 0;
     }
     count_none(nones);
+#ifdef Py_GIL_DISABLED
     PyObject_GC_Track(object);
+#endif
     return object;
 }
 
