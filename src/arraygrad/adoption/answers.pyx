@@ -1,6 +1,6 @@
 # What an adopted call does often: whether this thread runs one, what isinstance, type and hasattr answer, the exchange
-# of names. May import: adoption.bindings, adoption.objects, autograd.python_numbers, engine.node, core.apply, core.convert, core.op,
-# core.value, core.operands, core.tensor, numpy, the standard library.
+# of names. May import: adoption.bindings, adoption.objects, autograd.python_numbers, engine.node, core.apply,
+# core.convert, core.op, core.value, core.operands, core.tensor, numpy, the standard library.
 import dis
 import functools
 import sys
