@@ -1,5 +1,5 @@
 # Public functions, and what rules call on raw arrays: compiled closures, of which a call costs no frame of Python.
-# May import: core.op, core.value, core.apply, core.views, engine.node.
+# May import: core.op, core.value, core.apply, core.views, core.written_scalars, engine.node.
 import inspect
 
 from cpython.object cimport PyObject

@@ -1,5 +1,5 @@
 # Operations on single numbers of double precision: computed, made a Tensor and recorded in one step.
-# May import: engine.*, core.op, core.value, core.saving, core.nodes.
+# May import: engine.*, core.op, core.value, core.saving, core.nodes, core.written_scalars.
 #
 # Note [Operations on numbers]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~

@@ -1,5 +1,5 @@
 # What stands beside a Tensor in an operation and is no Tensor: numbers, arrays, lists, other classes.
-# May import: core.op, core.value.
+# May import: core.op, core.value, core.written_scalars.
 import importlib
 import numbers
 import operator

@@ -1,7 +1,7 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
 May import: ops, core.tensor, core.inplace, core.protocol_shapes, backends.numpy (joins, polynomials, ufunc_calls),
-namespaces.bind, numpy_api.functions, numpy_api.gathered, numpy.
+namespaces.bind, numpy_api.functions, numpy_api.gathered, numpy_api.plainly, numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
 has, `__array_function__` the functions of `gathered`. The work is done on the tensor's own
