@@ -289,7 +289,7 @@ def test_data_that_is_only_read_stays_plain():
     )
     ag.grad(f, adopt=True)(X)
     assert kinds == [np.ndarray] * 3
-    assert not answers.LOANS
+    assert not exchange.LOANS
 
 
 # Programs

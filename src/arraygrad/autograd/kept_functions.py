@@ -282,7 +282,6 @@ class Reader:
 
     def _look(self, holders):
         for _ in range(ROUNDS):
-            self.uncalled = set()  # ids of objects whose `__call__` is not followed
             look = QuickLook(self.functions, holders, self._attributes)
             if look.deep or look.attributes == self._attributes:
                 break
@@ -321,6 +320,7 @@ class _Look:
         self.any_name = before is not None and before.any_name
         self.rules = holders is not None  # what their code only writes does not count
         for _ in range(ROUNDS):
+            self.uncalled = set()  # ids of objects whose `__call__` is not followed
             self.values, self.arrays, self.codes = {}, {}, set()
             self.seen, self.followed = {}, {}  # id -> object or function, alive
             self.names = {}  # of functions -> how many have it

@@ -1,7 +1,8 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
-May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.let_go, autograd.of_libraries,
-autograd.of_python, autograd.of_scipy, core.inplace, core.tensor, the standard library. `arraygrad` exports the names.
+May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.let_go, autograd.of_arrays,
+autograd.of_libraries, autograd.of_python, autograd.of_scipy, core.inplace, core.tensor, the standard library.
+`arraygrad` exports the names.
 
 Note [Numbers that leave]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -35,7 +36,6 @@ import dis
 import inspect
 import linecache
 import os
-import re
 import sys
 import types
 import warnings
@@ -43,6 +43,7 @@ import warnings
 from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.let_go import is_let_go
+from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
 from arraygrad.autograd.of_libraries import told, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, metric, recorded_name
 from arraygrad.autograd.of_scipy import way_out_of_scipy
@@ -428,9 +429,9 @@ def conversion_refused(t, how):
     elif library and library not in ("builtins", "__main__"):
         text += f"{library}'s functions take no Tensor where they convert what they are given: "
         text += "compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
-    elif not called and _of_an_array(at.expression):
-        text += _of_an_array(at.expression)
-    elif not called and _is_of_operators(at.expression):
+    elif not called and of_an_array(at.expression):
+        text += of_an_array(at.expression)
+    elif not called and is_of_operators(at.expression):
         text += (
             "A list that holds Tensors, or a masked array, stands beside an array there: make the list an array "
             "first, numpy.array([...]); of a masked array take x.filled(0.0) and the mask apart. "
@@ -450,40 +451,6 @@ def conversion_refused(t, how):
         "t.detach() and t.numpy() give the values without a gradient; arraygrad.testing.assert_allclose compares them."
     )
     return _known(followed_by(t), TypeError(text))
-
-
-_INTO_A_COPY = "write into a copy that is recordable, x = arraygrad.asarray(x, copy=True) and then "
-# Methods of plain arrays that take no Tensor, and what is recorded in their place.
-_METHODS = {
-    "dot": "a @ b and numpy.dot(a, b) are recorded",
-    "searchsorted": "numpy.searchsorted(a, v) takes one",
-    "choose": "numpy.choose(a, choices) is recorded",
-    "put": f"{_INTO_A_COPY}x[indices] = values",
-    "fill": f"{_INTO_A_COPY}x[...] = value",
-    "setfield": f"{_INTO_A_COPY}x[...] = value",
-    "__setitem__": f"{_INTO_A_COPY}x[key] = value",
-    "sum": "x.sum() + start is recorded, where start is what initial= has",
-    "prod": "x.prod() * start is recorded, where start is what initial= has",
-    "max": "numpy.maximum(x.max(), start) is recorded, where start is what initial= has",
-    "min": "numpy.minimum(x.min(), start) is recorded, where start is what initial= has",
-    "var": "compute ((x - x.mean()) ** 2).sum() / (x.size - ddof)",
-    "std": "compute numpy.sqrt(((x - x.mean()) ** 2).sum() / (x.size - ddof))",
-}  # fmt: skip
-_METHOD = re.compile(rf"\.({'|'.join(_METHODS)})\(")
-
-
-def _of_an_array(expression):
-    """What to say where a method of a plain array is called with a Tensor; "" elsewhere."""
-    found = _METHOD.search(expression)
-    return f"An array's method {found[1]} takes no Tensor: {_METHODS[found[1]]}. " if found else ""
-
-
-def _is_of_operators(expression):
-    """Whether the text of an expression is one operator between two others: `model - data`."""
-    try:
-        return isinstance(ast.parse(expression.strip(), mode="eval").body, ast.BinOp)
-    except (SyntaxError, ValueError):
-        return False
 
 
 def adopting():
@@ -822,8 +789,8 @@ def _told(place, how, followed, t):
         text += "Leave the 0-d Tensor as it is, or use a + 1j * b. "
     elif adopting() and _formats(sys._getframe(2)):
         text += "For text write f'{x:.3f}' or '{:.3f}'.format(x), which show the value. "
-    elif place.called is None and _of_an_array(place.expression):
-        text += _of_an_array(place.expression)
+    elif place.called is None and of_an_array(place.expression):
+        text += of_an_array(place.expression)
     elif place.expression.endswith(".as_integer_ratio()"):
         text += "Two ints hold no gradient: compute with the Tensor itself, whose value their quotient is. "
     elif place.through == "scipy":
