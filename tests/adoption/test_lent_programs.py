@@ -280,7 +280,7 @@ def test_data_that_is_only_read_stays_plain():
         """
     )
     assert ag.grad(f, adopt=True)(X) == pytest.approx(difference(f))
-    import arraygrad.adoption.answers as answers
+    import arraygrad.adoption.exchange as exchange
 
     kinds = []
     space = f.__globals__

@@ -5,7 +5,6 @@ standard library, numpy. Begin with Note [What adoption reaches] in reach.py, wh
 """
 
 import builtins
-import types
 
 import numpy
 
@@ -211,38 +210,36 @@ class Names(Namespace):
         return self._handed[1]
 
     def hands_over(self, elsewhere, attributes):
-        """Ids of the real things among those compared `elsewhere` that may get there from here (5).
+        """Ids of the real things among those compared `elsewhere` that may get there from here (5): two sets.
 
-        `attributes`: names that any code of the call takes of something.
+        Those that a name of this namespace may hand over (`lib.f(np)`, `lib.f(exp)`), and those that code takes of a
+        module to hand them over (`lib.f(np.exp)`). `attributes`: names that any code of the call takes of something.
         """
         names, values, _ = self.handed()
         things = [STAND_INS[one][0] for one in elsewhere if one in STAND_INS]
-        told = not values.isdisjoint([getattr(thing, "__name__", "") for thing in things])
-        found = frozenset(
-            id(thing)
-            for _, key, thing, _ in self.places
-            if key in names or key in attributes or (told and type(thing) is types.ModuleType)
-        )
-        return (found if found.isdisjoint(SCALAR_TYPES) else found | SCALAR_TYPES) & elsewhere
+        named = frozenset(id(thing) for _, key, thing, _ in self.places if key in names or key in attributes)
+        taken = frozenset(id(thing) for thing in things if getattr(thing, "__name__", "") in values)
+        return tuple([(s if s.isdisjoint(SCALAR_TYPES) else s | SCALAR_TYPES) & elsewhere for s in (named, taken)])
 
     def without(self, real, apart=frozenset(), elsewhere=frozenset(), attributes=frozenset()):
         """As this, but for places of the real things with these ids, and the loose ones of those `apart`.
 
         `elsewhere`: ids of what other packages compare, which keeps stand-ins under names that do not get there.
         """
-        real |= self.hands_over(elsewhere - real, attributes)
+        named, taken = self.hands_over(elsewhere - real, attributes)
+        real |= taken
         if not real and not apart and not elsewhere:
             return self
-        other = self._others.get((real, apart, elsewhere))
+        other = self._others.get((real, named, apart, elsewhere))
         if other is None:
-            other = self._others[real, apart, elsewhere] = Names(self.namespace)
+            other = self._others[real, named, apart, elsewhere] = Names(self.namespace)
             other._base = self
             other.home = self
             other.apart = apart
             if self.siblings is None:
                 self.siblings = [self]
             other.siblings = self.siblings
-            other.places = _but_for(self.places, real)
+            other.places = _but_for([place for place in self.places if id(place[2]) not in named], real)
             other.shared = _tight(_shared_but_for(self.shared, real | elsewhere), apart)
         return other
 

@@ -1,8 +1,8 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
-May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.let_go, autograd.of_arrays,
-autograd.of_libraries, autograd.of_python, autograd.of_scipy, core.inplace, core.tensor, the standard library.
-`arraygrad` exports the names.
+May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.let_go, autograd.number_texts,
+autograd.of_arrays, autograd.of_libraries, autograd.of_python, autograd.of_scipy, core.inplace, core.tensor, the
+standard library. `arraygrad` exports the names.
 
 Note [Numbers that leave]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -32,7 +32,6 @@ from __future__ import annotations
 import ast
 import builtins
 import contextvars
-import dis
 import inspect
 import linecache
 import os
@@ -43,6 +42,7 @@ import warnings
 from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.let_go import is_let_go
+from arraygrad.autograd.number_texts import formats, logs
 from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
 from arraygrad.autograd.of_libraries import told, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, metric, recorded_name
@@ -170,7 +170,7 @@ def becomes_number(t, how):
     TypeError
         As the policy says.
     """
-    if adopting() and _logs(sys._getframe(1)):
+    if adopting() and logs(sys._getframe(1)):
         return
     if is_let_go(t):
         _warn_of_let_go(t, how, sys._getframe(1))
@@ -205,7 +205,7 @@ def _warn_of_let_go(t, how, frame):
     at = Place(frame)
     for trace in followed_by(t):
         _note_left(trace, f"{how}() of a Tensor, at {at}")
-    if number_warnings_are_off() or _formats(frame):
+    if number_warnings_are_off() or formats(frame):
         return
     warn_at(
         at,
@@ -521,55 +521,6 @@ def followed_by(t):
     return list(found)
 
 
-def _logs(frame):
-    """Whether a frame of logging makes the text of a record."""
-    if frame.f_globals.get("__name__") != "logging":
-        return False
-    return frame.f_code.co_name == "getMessage" or _formats(frame)
-
-
-def _formats(frame):
-    """Whether a frame is at `text % ...`, where the text is a constant, a variable or an attribute."""
-    while frame.f_back is not None and frame.f_code.co_filename.endswith(".pyx"):
-        frame = frame.f_back  # a build with line events has frames of its own
-    if frame.f_lasti < 0 or frame.f_code.co_code[frame.f_lasti] != _BINARY:
-        return False
-    steps = [s for s in dis.get_instructions(frame.f_code) if s.offset <= frame.f_lasti and s.opname != "CACHE"]
-    if steps[-1].argrepr not in ("%", "%="):
-        return False
-    right = _pushed(steps[:-1])
-    left = right and _pushed(steps[:right])
-    if left is None or left < right - 2 or (left == right - 2 and steps[right - 1].opname != "LOAD_ATTR"):
-        return False
-    step = steps[left]
-    if step.opname == "LOAD_CONST":
-        value = step.argval
-    elif step.opname.startswith(("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF")):
-        name = step.argval if isinstance(step.argval, str) else None
-        value = frame.f_locals.get(name, frame.f_globals.get(name))
-    else:
-        return False
-    if left == right - 2:
-        value = inspect.getattr_static(value, steps[right - 1].argval, None)
-    return isinstance(value, str | bytes)
-
-
-def _pushed(steps):
-    """Index of the first of the instructions that together push the topmost value of the stack; None: not found."""
-    depth = 0
-    for i in range(len(steps) - 1, -1, -1):
-        step = steps[i]
-        if step.opcode in dis.hasjrel or step.opcode in dis.hasjabs:
-            return None
-        depth += dis.stack_effect(step.opcode, step.arg if step.opcode >= dis.HAVE_ARGUMENT else None)
-        if depth == 1:
-            return i
-    return None
-
-
-_BINARY = dis.opmap["BINARY_OP"]
-
-
 # -- places and what is said of them -----------------------------------------------------------------------------------
 
 
@@ -787,7 +738,7 @@ def _told(place, how, followed, t):
             text += "In arraygrad.grad(f, adopt=True) float() and functions of math are recorded. "
     elif how == "complex":
         text += "Leave the 0-d Tensor as it is, or use a + 1j * b. "
-    elif adopting() and _formats(sys._getframe(2)):
+    elif adopting() and formats(sys._getframe(2)):
         text += "For text write f'{x:.3f}' or '{:.3f}'.format(x), which show the value. "
     elif place.called is None and of_an_array(place.expression):
         text += of_an_array(place.expression)
