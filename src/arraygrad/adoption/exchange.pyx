@@ -7,7 +7,7 @@ from cpython.object cimport PyObject
 
 from arraygrad.adoption.bindings cimport Place as Held
 from arraygrad.adoption.bindings cimport Watch, items_of, plain_to
-from arraygrad.core.adopted cimport arraygrad_adopting, arraygrad_has_gil, count_adopted
+from arraygrad.core.adopted cimport arraygrad_adopting, arraygrad_has_gil, arraygrad_set_adopting, count_adopted
 from arraygrad.engine.node cimport thread_state
 
 from arraygrad.adoption.setting import adoption_mode, on_change
@@ -15,9 +15,9 @@ from arraygrad.adoption.setting import adoption_mode, on_change
 
 # Note [The lock of adoption]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# `_lock` guards the `users` of Names and Places, and what stands below. It may be taken again by its thread, as a search
-# runs code: finalizers, and what they adopt. Most calls need no search and exchange names of modules alone, and run no
-# code between their comparisons and the end of the exchange. The GIL guards them as well as the lock does, provided
+# `_lock` guards the `users` of Names and Places, and what stands below. Its thread may take it again, as a search runs
+# code: finalizers, and what they adopt. Most calls need no search and exchange names of modules alone, and run no code
+# between their comparisons and the end of the exchange. The GIL guards them as well as the lock does, provided
 # that no other thread is in the middle of something, which `_inside` says (`short_way`). Without a GIL all calls lock.
 # Guarded by tests/adoption/test_setting.py.
 _lock = threading.RLock()
@@ -29,13 +29,6 @@ cdef object _renewed = None                     # reach.renewed, which does that
 cdef object _forget = None                      # reach.forget
 cdef object _reach_of = None                    # reach.reach_of
 cdef bint _differs = False                      # set_adoption may say something else than True
-
-
-cdef PyObject* set_adopting(PyObject* found) noexcept:
-    global arraygrad_adopting
-    cdef PyObject* before = arraygrad_adopting
-    arraygrad_adopting = found
-    return before
 
 
 cdef class Namespace:
@@ -333,7 +326,7 @@ cdef class Adopted(Called):
             if mode is not True:
                 return self.restricted(mode)(*args, **kwargs)
         found = enter(self.reach, args, kwargs)
-        before = set_adopting(<PyObject*>found)     # compiled: no signal handler runs before `finally`
+        before = arraygrad_set_adopting(<PyObject*>found)     # compiled: no signal handler runs before `finally`
         try:
             if self.reach.writes or self.reach.given_writes:
                 _lend(self.function, self.reach, found[0], args, kwargs, before == NULL)
@@ -343,7 +336,7 @@ cdef class Adopted(Called):
                 if _loans and before == NULL:
                     _give_back()
             finally:
-                set_adopting(before)
+                arraygrad_set_adopting(before)
                 leave(found)
 
 
@@ -385,11 +378,11 @@ cdef class Kept(Called):
 
     def __call__(self, *args, **kwargs):
         cdef tuple found = self.again()
-        cdef PyObject* before = set_adopting(<PyObject*>found)
+        cdef PyObject* before = arraygrad_set_adopting(<PyObject*>found)
         try:
             return self.function(*args, **kwargs)
         finally:
-            set_adopting(before)
+            arraygrad_set_adopting(before)
             while found is not None:
                 leave(found)
                 found = found[2]
@@ -502,8 +495,8 @@ def makes_tensors():
 
 def without(function, args, kwargs):
     """Call a function as if no adopted call were running: one that computes with raw arrays."""
-    cdef PyObject* before = set_adopting(NULL)
+    cdef PyObject* before = arraygrad_set_adopting(NULL)
     try:
         return function(*args, **kwargs)
     finally:
-        set_adopting(before)
+        arraygrad_set_adopting(before)

@@ -13,6 +13,12 @@ inline constexpr int arraygrad_has_gil = 1;
 // thread that such a call starts is outside.
 inline thread_local PyObject* arraygrad_adopting = nullptr;
 
+inline PyObject* arraygrad_set_adopting(PyObject* found) noexcept {
+  PyObject* before = arraygrad_adopting;
+  arraygrad_adopting = found;
+  return before;
+}
+
 namespace arraygrad {
 
 inline std::atomic<int> adopted_calls{0};

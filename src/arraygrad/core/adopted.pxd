@@ -6,6 +6,7 @@ from cpython.object cimport PyObject
 
 cdef extern from "adopted.hpp" nogil:
     PyObject* arraygrad_adopting        # what the adopted call that this thread runs exchanges; NULL outside of one
+    PyObject* arraygrad_set_adopting(PyObject* found) noexcept  # returns what was there
     bint arraygrad_has_gil
 
 cdef extern from "adopted.hpp" namespace "arraygrad" nogil:
