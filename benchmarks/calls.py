@@ -328,11 +328,11 @@ NOT_CALLED = {
 NOT_MEASURED = frozenset(
     """
     allclose apply_along_axis apply_over_axes argpartition argwhere around array2string array_equal array_equiv
-    array_repr array_str asarray_chkfinite common_type copyto diag_indices_from digitize einsum_path fill_diagonal fix
-    flatnonzero histogram histogram2d histogram_bin_edges histogramdd intersect1d isclose iscomplex iscomplexobj
-    isfortran isneginf isposinf isreal isrealobj ix_ lexsort may_share_memory min_scalar_type nanargmax nanargmin ndim
-    packbits piecewise place put put_along_axis putmask ravel_multi_index require row_stack setdiff1d setxor1d shape
-    shares_memory size sort_complex tril_indices_from triu_indices_from union1d unique unpackbits unravel_index
+    array_repr array_str as_strided asarray_chkfinite common_type copyto diag_indices_from digitize einsum_path
+    fill_diagonal fix flatnonzero histogram histogram2d histogram_bin_edges histogramdd intersect1d isclose iscomplex
+    iscomplexobj isfortran isneginf isposinf isreal isrealobj ix_ lexsort logn may_share_memory min_scalar_type
+    nanargmax nanargmin ndim packbits piecewise place put put_along_axis putmask ravel_multi_index require
+    row_stack setdiff1d setxor1d shape shares_memory size sort_complex tril_indices_from triu_indices_from union1d unique unpackbits unravel_index
     vectorize
     """.split()
 )

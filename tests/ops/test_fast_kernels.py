@@ -26,6 +26,9 @@ VALUES = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-310, 3e38, -2.5, 5e-
 BY_HAND = {
     "add": "hands the gradient on",
     "positive": "hands the gradient on",
+    "where": "asks for the condition, which no kernel reads",
+    "tril": "asks for the diagonal, which no kernel knows",
+    "triu": "asks for the diagonal, which no kernel knows",
     "negative": "one loop of NumPy's, in every layout that it serves",
     "subtract": "hands the gradient on to x1, and negates the sum for a broadcast x2",
     "multiply": "loops of NumPy's for broadcast operands, sums on the way, complex products, x * x as one product",
@@ -68,12 +71,17 @@ def test_what_has_no_kernel_asks_for_something_that_is_no_array_or_for_functions
         assert lacking in special or OPS[name].positions[asked] not in OPS[name].inputs, (name, parameter, reason)
 
 
-def test_rules_of_the_chapters_elementwise_and_beyond_have_kernels_but_that_of_the_imaginary_part():
+def test_elementwise_rules_outside_of_the_special_functions_have_kernels_but_for_those_named_here():
     lacking = {rule: reason for rule, reason in REASONS.items() if OPS[rule[0]].elementwise and rule[1] != "forward"}
     lacking = {rule: reason for rule, reason in lacking.items() if OPS[rule[0]].entry.chapter != "special"}
-    assert lacking == {("imag", "x"): "its rule asks for x_dtype"}, (
-        "write the rule with operators and with the functions of ExpressionNamespace (ops/expression.py)"
-    )
+    assert lacking == {
+        ("imag", "x"): "its rule asks for x_dtype",
+        ("where", "x1"): "its rule asks for condition",
+        ("where", "x2"): "its rule asks for condition",
+        ("tril", "x"): "its rule asks for k",
+        ("triu", "x"): "its rule asks for k",
+        ("_zero_unknown", "x"): "kernels have no full_like",
+    }, "write the rule with operators and with the functions of ExpressionNamespace (ops/expression.py)"
 
 
 def test_composed_operations_of_one_operand_have_a_kernel_of_their_value_or_a_reason_not_to():

@@ -37,6 +37,7 @@ LENGTHS = [
 # Of these there is no array to ask for: no array goes in, or a function of others' stands behind them.
 NO_CALLS = {
     "from_dlpack": "takes an exporter",
+    "_strided": "strides in bytes say what it shows, which tests/numpy_api/test_views_by_strides.py draws",
     "einsum": "subscripts name the axes, which test_einsum draws",
     "_einsum": "as einsum",
     "_einsum_view": "as einsum",

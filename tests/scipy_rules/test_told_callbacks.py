@@ -14,6 +14,12 @@ from arraygrad.scipy.sparse import linalg
 RIGHT = "the result depends on what a callback was told of the search"
 
 
+@pytest.fixture(autouse=True)
+def _without_adoption():
+    with ag.set_adoption(False):
+        yield
+
+
 def bowl(x, a):
     return ((x - a) ** 2).sum() + 0.1 * (x**4).sum()
 

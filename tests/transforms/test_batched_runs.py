@@ -341,7 +341,10 @@ def test_constant_that_is_written_during_the_call_is_an_error():
         return y
 
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        ag.jacobian(f)(np.array([0.3, 0.7]))
+        ag.jacobian(f, adopt=False)(np.array([0.3, 0.7]))
+    a[:] = 1.0, 2.0
+    np.testing.assert_array_equal(ag.jacobian(f)(np.array([0.3, 0.7])), np.diag([1.0, 2.0]))  # recorded, and kept
+    assert not a.any()
 
 
 def test_rows_that_are_recorded_can_be_differentiated():

@@ -213,11 +213,15 @@ cdef bint is_single(object x) except -1:
 def held_array(x):
     """What an object of a program's class gives as its array, by `__array__`: an array or a Tensor. None: it has none.
 
-    NumPy takes no Tensor there. Labelled arrays of libraries, whose labels would be lost, are not asked.
+    NumPy takes no Tensor there. Arrays with protocols of their own, and labelled arrays of libraries, are not asked:
+    their library, units or labels would be lost.
     """
     cdef object method = getattr(type(x), "__array__", None)
     if type(method) is not FunctionType or str(type(x).__module__).partition(".")[0] in _LABELLED:
         return None
+    for name in ("__array_namespace__", "__array_function__", "__array_ufunc__"):
+        if getattr(type(x), name, None) is not None:
+            return None
     return x.__array__()
 
 

@@ -362,6 +362,8 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
 @implements("histogramdd", values=True)
 def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
     like = tensor_among((sample, bins, weights, range))
+    if isinstance(bins, Tensor) and bins.ndim > 1:  # the edges of each axis, as rows
+        bins = list(F["unstack"](bins))
     weights = weights if weights is None else _as_tensor(weights)
     if isinstance(sample, list | tuple):
         columns = [_as_tensor(column) for column in sample]

@@ -3,7 +3,7 @@
 May import: ops.kinds; ops._dtypes on first use. Rules use only the standard.
 """
 
-from arraygrad.ops.kinds import elementwise, module_on_use, query
+from arraygrad.ops.kinds import module_on_use, query, view
 
 _dtypes = module_on_use("arraygrad.ops._dtypes")
 
@@ -32,11 +32,10 @@ def _keeps_complex(xp, dtype):
     return xp.isdtype(dtype, ("complex floating", "bool"))
 
 
-elementwise(
+view(
     "astype",
     "x, dtype, /, *, copy=True, device=None",
     core="()->()",
-    derivative="linear",
     forward=_astype,
     x=lambda g: g,
     method=True,

@@ -36,7 +36,7 @@ KINDS = {
     "scan": "elements along an axis, or some, which stay (an initial element may be added)",
     "core": "all elements of the core axes: matrices, vectors, signals",
     "transform": "all elements along axes, of which the transform sets the lengths: Fourier's",
-    "view": "one element; the places are those of strides over the argument",
+    "view": "one element; the places are those of strides over the argument, or the same in other memory",
     "gather": "one element; the places are known without the values (but of `unique_*`)",
     "scatter": "the elements put there, or added up; elsewhere another argument's, or zero",
     "join": "one element of one of several arguments",
@@ -154,7 +154,7 @@ def transform(name: str, signature: str, **options) -> Entry:
 
 
 def view(name: str, signature: str, **options) -> Entry:
-    """The elements in another arrangement, as strides over the argument. Rules are given by parameter name."""
+    """The elements in another arrangement, or in other memory. Rules are given by parameter name."""
     options.setdefault("derivative", "linear")
     return _with_rules(name, signature, "view", options)
 

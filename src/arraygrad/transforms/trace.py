@@ -171,6 +171,11 @@ class Trace(Traced):
             self.tell_refusal(is_recorded)
         if is_recorded or not self.edges:
             return
+        tensors = [leaf for leaf in self.outputs if isinstance(leaf, Tensor)]
+        if tensors:
+            if any(meta_of(leaf).is_floating for leaf in tensors):
+                self.warn_of_a_constant()
+            return
         name = function_name(self.function)
         if self.left is not None:
             raise TypeError(
@@ -184,7 +189,7 @@ class Trace(Traced):
                 "does it lack a return statement?"
             )
         numbers = [leaf for leaf in self.outputs if not isinstance(leaf, (bool, numpy.bool_))]
-        if any(isinstance(leaf, (int, float, complex, numpy.generic, numpy.ndarray, Tensor)) for leaf in numbers):
+        if any(isinstance(leaf, (int, float, complex, numpy.generic, numpy.ndarray)) for leaf in numbers):
             self.warn_of_a_constant()
 
     def tell_refusal(self, recorded):
