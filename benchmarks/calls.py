@@ -331,9 +331,9 @@ NOT_MEASURED = frozenset(
     array_repr array_str as_strided asarray_chkfinite common_type copyto diag_indices_from digitize einsum_path
     fill_diagonal fix flatnonzero histogram histogram2d histogram_bin_edges histogramdd intersect1d isclose iscomplex
     iscomplexobj isfortran isneginf isposinf isreal isrealobj ix_ lexsort logn may_share_memory min_scalar_type
-    nanargmax nanargmin ndim packbits piecewise place put put_along_axis putmask ravel_multi_index require
-    row_stack setdiff1d setxor1d shape shares_memory size sort_complex tril_indices_from triu_indices_from union1d unique unpackbits unravel_index
-    vectorize
+    nanargmax nanargmin ndim packbits piecewise place put put_along_axis putmask ravel_multi_index require row_stack
+    setdiff1d setxor1d shape shares_memory size sort_complex tril_indices_from triu_indices_from union1d unique
+    unpackbits unravel_index vectorize
     """.split()
 )
 
