@@ -6,6 +6,8 @@ Imports of arraygrad: engine.node only (its live-object counters).
 import functools
 import gc
 import signal
+import sys
+import threading
 import time
 import warnings
 import zlib
@@ -116,6 +118,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 BEFORE = pytest.StashKey[dict[str, int]]()
 FAILED = pytest.StashKey[bool]()
+
+
+@pytest.fixture(autouse=True)
+def _threads_of_other_tests_are_not_seen(monkeypatch):
+    """A pool that another test has left counts as no thread of the program (Note [Lent arrays] in adoption/lent.py)."""
+    frames, own = sys._current_frames, threading.get_ident()
+    left = frames().keys() - {own}
+    monkeypatch.setattr(sys, "_current_frames", lambda: {k: v for k, v in frames().items() if k not in left})
 
 
 @pytest.fixture(autouse=True)

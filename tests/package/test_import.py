@@ -35,6 +35,7 @@ def test_import_leaves_to_its_first_use(name):
 # The modules of Python that an import takes. Each costs some 300 000 instructions before it does anything: add one only
 # if operators, everyday functions of NumPy and gradients need it (docs/performance.md, Import).
 TAKEN = """
+    adoption adoption.setting numpy_api.plainly
     autograd autograd.functions autograd.grad_mode autograd.graph backends backends.numpy backends.numpy.triangular core
     engine engine.later engine.lifecycle engine.modes namespaces namespaces.bind namespaces.dispatch
     namespaces.docstrings namespaces.namespace numpy_api numpy_api.cupy numpy_api.handlers numpy_api.methods
