@@ -125,14 +125,9 @@ MOVING = {
 }
 
 
-@ag.set_adoption(False)
-def moving_gradient_of(f):
-    return gradient_of(f)
-
-
 @pytest.mark.parametrize("what", cases(MOVING))
 def test_jump_that_moves_with_a_parameter_is_no_gradient(what):
-    found, said = moving_gradient_of(MOVING[what])
+    found, said = gradient_of(MOVING[what])
     assert math.isnan(found)
     assert any("jumps" in text and "Divide the integral" in text for text in said)
 

@@ -34,6 +34,7 @@ cdef class Place:
     cdef object thing
     cdef object other
     cdef readonly bint loose
+    cdef bint light         # the exchange there makes nothing, so that no code can run in it
     cdef public Py_ssize_t users
 
     cpdef put(self)

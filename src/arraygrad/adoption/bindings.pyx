@@ -464,6 +464,7 @@ cdef class Place:
         self.thing = thing
         self.other = other
         self.loose = loose
+        self.light = type(holder) in (list, cell_type) or (type(holder) is dict and type(key) is str)
         self.users = 0
 
     @staticmethod

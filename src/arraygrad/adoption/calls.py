@@ -114,12 +114,17 @@ def _adopt(function, packages=None):
     """
     if not callable(function):
         raise TypeError(f"adopt: expected a function, got {type(function).__name__}")
+    return _adopted(function, _pair(function), None if packages is None else packages_of("adopt", packages))
+
+
+def _pair(function):
+    """What `pair_of` says of a function of NumPy, math or SciPy itself, once their libraries were looked for."""
     _look_for_libraries()
-    pair = pair_of(function)  # a function of NumPy, math or SciPy itself
-    return Adopted(
-        function if pair is None else pair[1],
-        reach_of(function, None if packages is None else packages_of("adopt", packages)),
-    )
+    return pair_of(function)
+
+
+def _adopted(function, pair, packages):
+    return Adopted(function if pair is None else pair[1], reach_of(function, packages))
 
 
 _modules = 0  # how many there were when libraries were looked for
@@ -136,9 +141,10 @@ def _look_for_libraries():
 
 def adopts_by_default(function):
     """What calls a function as `set_adoption` says at that time; itself where adoption changes nothing."""
-    if is_foreign(function) and pair_of(function) is None:
+    pair = _pair(function)
+    if pair is None and is_foreign(function):
         return function
-    made = _adopt(function)
+    made = _adopted(function, pair, None)
     made.as_set = True
     return made
 

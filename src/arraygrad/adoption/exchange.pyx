@@ -16,12 +16,28 @@ from arraygrad.adoption.setting import adoption_mode, on_change
 # Note [The lock of adoption]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # `_lock` guards the `users` of Names and Places, and what stands below. Its thread may take it again, as a search runs
-# code: finalizers, and what they adopt. Most calls need no search and exchange names of modules alone, and run no code
-# between their comparisons and the end of the exchange. The GIL guards them as well as the lock does, provided
-# that no other thread is in the middle of something, which `_inside` says (`short_way`). Without a GIL all calls lock.
+# code: finalizers, and what they adopt. Most calls need no search, and what they exchange is in modules, cells, dicts
+# and lists alone: no code runs between their comparisons and the end of the exchange. The GIL guards them as well as
+# the lock does, provided that no other thread is in the middle of something (`needs_lock`). Without a GIL all lock.
 # Guarded by tests/adoption/test_setting.py.
-_lock = threading.RLock()
-cdef int _inside = 0                            # how often the lock is held
+cdef class Lock:
+    """A lock that its thread may take again, and that says whether it is held."""
+    cdef object lock
+    cdef int held                               # how often
+
+    def __cinit__(self):
+        self.lock = threading.RLock()
+
+    def __enter__(self):
+        self.lock.acquire()
+        self.held += 1
+
+    def __exit__(self, *exc):
+        self.held -= 1
+        self.lock.release()
+
+
+cdef Lock _lock = Lock()
 cdef Py_ssize_t _searches_from = 0              # what was found before forget() was called so often is found anew
 cdef Py_ssize_t _entries = 0                    # how many calls were entered
 cdef bint _rebound = False                      # a name was found to be bound to something else
@@ -91,17 +107,11 @@ cdef class Route:
     cdef public frozenset given_writes      # the same with the objects among the last arguments
     cdef public bint by_items               # `watch` watches items_of(root), not root
     cdef tuple whole                        # what a call exchanges around which there is no other
-    cdef bint plain                         # only names of modules are exchanged
 
     def searched(self, list found, list own, list sizes, Py_ssize_t stamp):
         """Note what was found, with the states of the namespaces and forgotten() at that time."""
-        cdef Namespace names
         self.found, self.own, self.sizes, self.stamp = found, own, sizes, stamp
         self.whole = (found, own, None)
-        self.plain = not own
-        for names in found:
-            if names.shared:
-                self.plain = False
 
 
 cdef int exchange(list places, bint back) except -1:
@@ -144,52 +154,54 @@ cdef bint changed(Route reach) except -1:
     return found or _rebound
 
 
-cdef tuple short_way(Route reach, tuple args, dict kwargs):
-    """As `enter`, without the lock: Note [The lock of adoption]. None where that is needed."""
-    global _entries
+cdef bint needs_lock(list namespaces, list places) except -1:
+    """Whether an exchange of these has to hold the lock: Note [The lock of adoption]."""
     cdef Namespace names
-    cdef tuple found
-    if not arraygrad_has_gil or _inside or not reach.plain or kwargs:
-        return None
+    if not arraygrad_has_gil or _lock.held:
+        return True
+    for names in namespaces:
+        if names.siblings is not None or not are_light(names.shared):
+            return True
+    return not are_light(places)
+
+
+cdef bint are_light(list places) except -1:
+    for place in places:
+        if not (<Held>place).light:
+            return False
+    return True
+
+
+cdef tuple enter(Route reach, tuple args, dict kwargs):
+    """Put the stand-ins of a call into place: (Names, Places, the same of the call around it or None)."""
+    cdef tuple found = None
+    cdef object around = None if arraygrad_adopting == NULL else <object>arraygrad_adopting
+    if not kwargs and reach.found is not None and not needs_lock(reach.found, reach.own):
+        found = unchanged(reach, args, around)
+        # Code has run after all, that of a finalizer, if it is another now.
+        if found is not None and not (_rebound or reach.stamp != _searches_from
+                                      or needs_lock(<list>found[0], <list>found[1])):
+            put(found)
+            return found
+    with _lock:
+        for _ in range(3):                      # another thread may bind names all the time
+            found = find(reach, args, kwargs, around)
+            if not _rebound:
+                break
+        put(found)
+    return found
+
+
+cdef tuple unchanged(Route reach, tuple args, object around):
+    """(Names, Places, `around`) of a call with these arguments if nothing is to be searched, else None."""
+    global _entries
     _entries += 1
     if changed(reach):
         return None
     for argument in args:
         if not plain_to(argument, 4):
             return None
-    found = reach.whole if arraygrad_adopting == NULL else (reach.found, reach.own, <object>arraygrad_adopting)
-    for names in reach.found:
-        if names.siblings is not None:
-            return None
-    if _inside or _rebound or reach.stamp != _searches_from:    # code has run after all: that of a finalizer
-        return None
-    count_adopted(1)
-    for names in reach.found:
-        if names.users == 0:
-            exchange(names.places, False)
-        names.users += 1
-    return found
-
-
-cdef tuple enter(Route reach, tuple args, dict kwargs):
-    """Put the stand-ins of a call into place: (Names, Places, the same of the call around it or None)."""
-    global _inside
-    cdef tuple found = short_way(reach, args, kwargs)
-    cdef object around
-    if found is not None:
-        return found
-    around = None if arraygrad_adopting == NULL else <object>arraygrad_adopting
-    with _lock:
-        _inside += 1
-        try:
-            for _ in range(3):                  # another thread may bind names all the time
-                found = find(reach, args, kwargs, around)
-                if not _rebound:
-                    break
-            put(found)
-        finally:
-            _inside -= 1
-    return found
+    return reach.whole if around is None else (reach.found, reach.own, around)
 
 
 cdef tuple find(Route reach, tuple args, dict kwargs, object around):
@@ -232,42 +244,26 @@ cdef int put(tuple found) except -1:
     return 0
 
 
-cdef bint short_way_back(tuple found) except -1:
-    """As `leave`, without the lock; whether that was possible: Note [The lock of adoption]."""
+cdef int take_back(tuple found) except -1:
+    """Take the stand-ins of a call out of their places, but for those that another call needs."""
     cdef Namespace names
-    if not arraygrad_has_gil or _inside or <list>found[1]:
-        return False
-    for names in <list>found[0]:
-        if names.siblings is not None or names.shared:
-            return False
     count_adopted(-1)
     for names in <list>found[0]:
         names.users -= 1
         if names.users == 0:
-            exchange(names.places, True)
-    return True
+            exchange(names.places if names.siblings is None else unshared(names), True)
+            for place in names.shared:
+                (<Held>place).take_back()
+    for place in <list>found[1]:
+        (<Held>place).take_back()
+    return 0
 
 
 cdef int leave(tuple found) except -1:
-    global _inside
-    cdef Namespace names
-    if short_way_back(found):
-        return 0
+    if not needs_lock(<list>found[0], <list>found[1]):
+        return take_back(found)
     with _lock:
-        _inside += 1
-        try:
-            count_adopted(-1)
-            for names in <list>found[0]:
-                names.users -= 1
-                if names.users == 0:
-                    exchange(names.places if names.siblings is None else unshared(names), True)
-                    for place in names.shared:
-                        (<Held>place).take_back()
-            for place in <list>found[1]:
-                (<Held>place).take_back()
-        finally:
-            _inside -= 1
-    return 0
+        return take_back(found)
 
 
 cdef class Called:
@@ -389,21 +385,17 @@ cdef class Kept(Called):
 
     cdef tuple again(self):
         cdef tuple found, level
-        global _entries, _inside
+        global _entries
         with _lock:
-            _inside += 1
-            try:
-                _entries += 1
-                if self.stamp != _searches_from or self.changed():
-                    if _rebound:
-                        forget_rebound()
-                    self.look(_renewed(self.found))
-                found = level = self.found
-                while level is not None:
-                    put(level)
-                    level = level[2]
-            finally:
-                _inside -= 1
+            _entries += 1
+            if self.stamp != _searches_from or self.changed():
+                if _rebound:
+                    forget_rebound()
+                self.look(_renewed(self.found))
+            found = level = self.found
+            while level is not None:
+                put(level)
+                level = level[2]
         return found
 
     cdef bint changed(self) except -1:
@@ -425,18 +417,13 @@ cdef class Kept(Called):
 
 def later(function):
     """A function that is kept to be called later, as it is to be called then: Note [Called later]."""
-    global _inside
     cdef Kept kept
     if arraygrad_adopting == NULL or type(function) is Kept:
         return function
     kept = Kept.__new__(Kept)
     kept.function = function
     with _lock:
-        _inside += 1
-        try:
-            kept.look(<tuple>arraygrad_adopting)
-        finally:
-            _inside -= 1
+        kept.look(<tuple>arraygrad_adopting)
     return kept
 
 
@@ -464,13 +451,8 @@ def forgotten():
 
 def forgetting(forget):
     """Call `forget()` while no call is entered or left."""
-    global _inside
     with _lock:
-        _inside += 1
-        try:
-            return forget()
-        finally:
-            _inside -= 1
+        return forget()
 
 
 def is_on():

@@ -95,8 +95,8 @@ def _note(function, frame):
     )
 
 
-class _Compiled:
-    """See Note [Compiled functions]."""
+class _OfNumba:
+    """What stands in for an object of Numba's, with its attributes."""
 
     __slots__ = ("_real",)
 
@@ -105,6 +105,12 @@ class _Compiled:
 
     def __getattr__(self, name):
         return getattr(self._real, name)
+
+
+class _Compiled(_OfNumba):
+    """See Note [Compiled functions]."""
+
+    __slots__ = ()
 
     def __call__(self, *args, **kwargs):
         if not is_on():
@@ -163,16 +169,10 @@ class _Compiled:
         return unflatten(structure, parts)
 
 
-class _Ufunc:
+class _Ufunc(_OfNumba):
     """What numba.vectorize and numba.guvectorize make (4)."""
 
-    __slots__ = ("_real",)
-
-    def __init__(self, real):
-        self._real = real
-
-    def __getattr__(self, name):
-        return getattr(self._real, name)
+    __slots__ = ()
 
     def __call__(self, *args, **kwargs):
         tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)] if is_on() else []
@@ -281,16 +281,10 @@ def _as_tensors(found):
     return asarray(found) if isinstance(found, numpy.ndarray) and found.dtype.kind in "fc" else found
 
 
-class _Callback:
+class _Callback(_OfNumba):
     """What numba.cfunc makes (5)."""
 
-    __slots__ = ("_real",)
-
-    def __init__(self, real):
-        self._real = real
-
-    def __getattr__(self, name):
-        return getattr(self._real, name)
+    __slots__ = ()
 
     def __call__(self, *args, **kwargs):
         return self._real._pyfunc(*args, **kwargs)

@@ -56,7 +56,8 @@ def _differs():
 
 def _set(mode):
     global _mode
-    _differs()
+    if mode is not True:
+        _differs()
     before, _mode = _mode, mode
     return before
 
@@ -140,7 +141,7 @@ def adopted(function, adopt):
         _import()
     if adopt is None:
         return _by_default(function)
-    return _adopts(function) if adopt is True else _adopts(function, packages_of("adopt", adopt))
+    return _adopts(function) if adopt is True else _adopts(function, adopt)
 
 
 _room = None  # see set_room

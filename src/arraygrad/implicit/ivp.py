@@ -22,7 +22,7 @@ from arraygrad.implicit.common import Arguments, ConvergenceError, array_functio
 from arraygrad.implicit.lifting import lifted
 from arraygrad.implicit.runge_kutta import recording
 from arraygrad.implicit.stores import watching
-from arraygrad.transforms.gradients import vjp
+from arraygrad.transforms.following import vjp
 from arraygrad.transforms.trace import function_name, meta_of
 
 __all__ = ["solve_ivp"]

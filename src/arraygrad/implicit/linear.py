@@ -21,7 +21,7 @@ from arraygrad.implicit.common import (
     solution_of,
 )
 from arraygrad.implicit.lifting import lifted
-from arraygrad.transforms.gradients import vjp
+from arraygrad.transforms.following import vjp
 from arraygrad.transforms.trace import meta_of
 
 __all__ = ["linear_solve"]

@@ -30,7 +30,7 @@ from arraygrad.implicit.linear import linear_solve
 from arraygrad.implicit.solvers import iterate, minimize_scipy, root_scipy
 from arraygrad.implicit.stores import watching
 from arraygrad.implicit.watching import Watched
-from arraygrad.transforms.gradients import grad, jacobian, vjp
+from arraygrad.transforms.following import grad, jacobian, vjp
 from arraygrad.transforms.trace import function_name, meta_of
 
 __all__ = ["ConvergenceError", "fixed_point", "linear_solve", "minimize", "root", "solve_ivp"]

@@ -23,7 +23,7 @@ import numpy
 
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import raw
-from arraygrad.transforms.gradients import vjp
+from arraygrad.transforms.following import vjp
 
 __all__ = ["Trajectory", "recording"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy
 
 from arraygrad.implicit.common import ConvergenceError, raw
-from arraygrad.transforms.gradients import grad, jacobian, value_and_grad
+from arraygrad.transforms.following import grad, jacobian, value_and_grad
 from arraygrad.transforms.trace import meta_of
 
 __all__ = ["iterate", "minimize_scipy", "root_scipy"]

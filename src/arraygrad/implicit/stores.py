@@ -1,6 +1,6 @@
 """Whether a function that a solver calls stores numbers: they are constants of the gradient, and a warning says so.
 
-May import: core.containers, core.tensor, engine, autograd.kept_functions, autograd.python_numbers, numpy.
+May import: core.containers, core.given, core.tensor, engine, autograd.kept_functions, autograd.python_numbers, numpy.
 
 A solver calls its function on plain numbers, and the gradient comes from the solved equation. What the function stores
 on the way (`log.append(y[0])`, `state["p"] = k * y`, `self.last = y`, `hist[i] = y`) has no history, and a loss that is
@@ -20,6 +20,7 @@ import numpy
 from arraygrad.autograd.kept_functions import FUNCTIONS, contents_of
 from arraygrad.autograd.python_numbers import Place, number_warnings_are_off, warn_at
 from arraygrad.core.containers import flatten
+from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 
@@ -132,7 +133,7 @@ class _Stores:
             space = f.__globals__
             for name in code.co_names:
                 value = space.get(name)
-                if isinstance(value, (list, dict, numpy.ndarray, types.FunctionType)):
+                if isinstance(value, (list, dict, numpy.ndarray, Tensor, types.FunctionType)):
                     self._value(name, value, depth)
                 elif isinstance(value, type):
                     self._class(name, value, depth)
@@ -155,17 +156,22 @@ class _Stores:
             name, cls, lambda: [one for one in vars(cls).values() if not callable(one)]
         ):  # fmt: skip
             for one in list(vars(cls).values()):
-                if isinstance(one, (list, dict, set, numpy.ndarray)):
+                if isinstance(one, (list, dict, set, numpy.ndarray, Tensor)):
                     self._value(name, one, depth - 1)
 
     def _value(self, name, value, depth):
         if isinstance(value, FUNCTIONS):
             self._function(value, depth - 1)
-        elif isinstance(value, numpy.ndarray):
-            if value.dtype.kind in "fc" and value.flags.writeable and value.nbytes <= _BYTES:
-                self._note(name, value, lambda: value)
-        elif isinstance(value, Tensor):
-            return
+        elif isinstance(value, (numpy.ndarray, Tensor)):
+            # A Tensor may be an array of the program, which an adopted call has made or made recordable.
+            raw = raw_array(value) if isinstance(value, Tensor) else value
+            if (
+                isinstance(raw, numpy.ndarray)
+                and raw.dtype.kind in "fc"
+                and raw.flags.writeable
+                and raw.nbytes <= _BYTES
+            ):
+                self._note(name, value, lambda: raw)
         elif isinstance(value, (list, dict, set)):
             parts = (lambda: list(value.values())) if isinstance(value, dict) else (lambda: list(value))
             if depth > 0 and self._note(name, value, parts):

@@ -20,7 +20,7 @@ from arraygrad.scipy._callbacks import bound, lifted, plain, tracked
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy.integrate._chapter import CHAPTER
 from arraygrad.scipy.integrate._jumps import Checked, Jumps, Steps, noted
-from arraygrad.transforms import vjp
+from arraygrad.transforms.following import vjp
 
 __all__ = []
 

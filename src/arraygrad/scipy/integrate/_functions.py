@@ -21,7 +21,7 @@ from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.integrate._adaptive import MATH_ERRORS, integral_of_a_gradient, no_value, warn
 from arraygrad.scipy.integrate._chapter import CHAPTER, NAMES
 from arraygrad.scipy.integrate._verified import is_refuted, one_sided
-from arraygrad.transforms import vjp
+from arraygrad.transforms.following import vjp
 
 __all__ = []
 

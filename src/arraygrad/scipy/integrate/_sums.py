@@ -19,7 +19,7 @@ from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy.integrate._adaptive import ROUNDED, integral_of_a_gradient, warn
 from arraygrad.scipy.integrate._chapter import CHAPTER
 from arraygrad.scipy.integrate._functions import LEIBNIZ
-from arraygrad.transforms import vjp
+from arraygrad.transforms.following import vjp
 
 __all__ = []
 

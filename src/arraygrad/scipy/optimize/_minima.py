@@ -14,7 +14,7 @@ from arraygrad.scipy._callbacks import tracked
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.optimize._chapter import CHAPTER, IMPLICIT, TOLERANCE, Problem, recorded_result
-from arraygrad.transforms import grad, jacobian, vjp
+from arraygrad.transforms.following import grad, jacobian, vjp
 
 __all__ = []
 

@@ -26,7 +26,7 @@ from arraygrad.scipy.sparse._grids import dense_of
 from arraygrad.scipy.sparse._matrices import parts, plain_of
 from arraygrad.scipy.sparse._places import conj, is_tracked
 from arraygrad.scipy.sparse._recorded import Matrix, matrix_power
-from arraygrad.transforms.gradients import vjp
+from arraygrad.transforms.following import vjp
 
 __all__ = [
     "OWN_ADJOINT",
