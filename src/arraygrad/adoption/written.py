@@ -50,7 +50,7 @@ _STORES = frozenset(("STORE_FAST", "STORE_GLOBAL", "STORE_NAME", "STORE_DEREF"))
 _CALLS = frozenset(("CALL", "CALL_KW"))
 _NO_ARRAY = frozenset(("COMPARE_OP", "IS_OP", "CONTAINS_OP", "LOAD_CONST", "MAKE_FUNCTION", "LOAD_SMALL_INT"))
 _ANY = ("parameter", None, None)  # the parameters of a function that is not known by a name
-_NOTHING = frozenset()
+_NOTHING: frozenset = frozenset()
 _MANY = 4096
 
 

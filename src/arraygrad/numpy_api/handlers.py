@@ -74,7 +74,7 @@ def ufuncs():
 
 
 # What an array's own method `clip` calls with two limits. NumPy does not show the ufunc.
-_CLIP = numpy._core.umath.clip
+_CLIP = numpy._core.umath.clip  # type: ignore[attr-defined]
 
 
 def _ufunc(ufunc):

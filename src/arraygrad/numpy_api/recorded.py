@@ -491,7 +491,7 @@ OWN = {
 }
 
 
-ENTRIES = {}  # name in NumPy -> Entry of a function with rules of its own
+ENTRIES: dict = {}  # name in NumPy -> Entry of a function with rules of its own
 
 
 def _own(function, name, signature, structure, functions, options):

@@ -39,10 +39,10 @@ def _tensor(x):
     return tensor_of(x) if backend_among((x,)) is not None else numpy.asarray(x)
 
 
-for _function in (numpy.sqrt, numpy.log, numpy.log2, numpy.log10):
-    _of(_function, _below_zero)
-for _function in (numpy.arccos, numpy.arcsin, numpy.arctanh):
-    _of(_function, _beyond_one)
+for _name in ("sqrt", "log", "log2", "log10"):
+    _of(getattr(numpy, _name), _below_zero)
+for _name in ("arccos", "arcsin", "arctanh"):
+    _of(getattr(numpy, _name), _beyond_one)
 
 
 @implements("lib.scimath.logn")
