@@ -255,8 +255,10 @@ def asarray_chkfinite(a, dtype=None, order=None):
 class Vectorize:
     """numpy.vectorize for Tensors: the function is called once per element, and its results are stacked, recorded."""
 
-    # What adopted calls do with a plain result, so that it can be written: `adoption` sets it.
-    recordable = staticmethod(lambda made: made)
+    @staticmethod
+    def recordable(made):
+        """A plain result as adopted calls need it, so that it can be written: `adoption` replaces this."""
+        return made
 
     def __init__(self, pyfunc=numpy._NoValue, otypes=None, doc=None, excluded=None, cache=False, signature=None):
         self._plain = numpy.vectorize(pyfunc, otypes, doc, excluded, cache, signature)

@@ -59,7 +59,7 @@ def product_of(A, adjoint=False):
     `held` is a tuple of the Tensors that a composed operator holds itself: factors, values of matrices. What functions
     of the program read is in these functions.
     """
-    held: list = []
+    held = []
     function = _composed(A, adjoint, held)
     return None if function is None else (function, tuple(held))
 
