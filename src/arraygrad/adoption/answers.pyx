@@ -72,19 +72,24 @@ def gathered(data):
     return data
 
 
-def gathering(function):
-    """A function of NumPy that takes lists of Tensors as it takes lists of numbers."""
+def gathering(function, bint takes_ranges=False):
+    """A function of NumPy that takes lists of Tensors as it takes lists of numbers.
+
+    `takes_ranges`: a range among its arguments is an array.
+    """
     @functools.wraps(function)
     def call(*args, **kwargs):
+        cdef object kind
         if arraygrad_adopting != NULL:
             for a in args:
-                if type(a) is list or type(a) is tuple:
-                    args = tuple([gathered(a) for a in args])
+                kind = type(a)
+                if kind is list or kind is tuple or (takes_ranges and kind is range):
+                    args = tuple([numpy.asarray(a) if takes_ranges and type(a) is range else gathered(a) for a in args])
                     break
             if kwargs:
                 kwargs = {name: gathered(a) for name, a in kwargs.items()}
         try:
-            return function(*args, **kwargs)
+            return function(*args, **kwargs) if kwargs else function(*args)
         except (TypeError, ValueError) as error:
             args, kwargs = asked_again(error, args, kwargs, arraygrad_adopting != NULL)
         return call(*args, **kwargs)

@@ -29,6 +29,7 @@ from arraygrad.adoption.answers import (
 )
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.reach import adoptable
+from arraygrad.core.adopted import note_quiet
 from arraygrad.core.tensor import Tensor
 
 __all__ = ["ask_attribute", "class_of", "dispatches_tensors", "of_numbers", "text_of"]
@@ -86,6 +87,8 @@ def class_of(t):
             return _matched(t, frame, at)
         if not abstract and step.opname in _ATTRIBUTE and step.argval == "__class__":
             return type_of(t, frame)
+    if not abstract and frame.f_globals is not _DISPATCHERS:
+        note_quiet(frame, True)
     return type(t)
 
 

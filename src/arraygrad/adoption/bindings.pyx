@@ -11,6 +11,7 @@ from libcpp.vector cimport vector
 from cpython.dict cimport PyDict_Next
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport Py_TYPE, PyObject, PyTypeObject
+from cpython.ref cimport Py_XDECREF
 
 from arraygrad.adoption.pairs import METHOD_CODE, pair_of
 from arraygrad.adoption.table import REALS, STAND_INS, WITHOUT_SCALAR_TYPES
@@ -25,6 +26,9 @@ cdef extern from *:
 
 cdef extern from "Python.h":
     object PyObject_GenericGetDict(object obj, void* context)
+    PyObject* PyFunction_GetClosure(object function)
+    PyObject* PyFunction_GetDefaults(object function)
+    PyObject* PyCell_Get(object cell)
     PyObject* PyList_GET_ITEM(object items, Py_ssize_t i)
     Py_ssize_t Py_REFCNT(PyObject* obj)
 
@@ -249,8 +253,7 @@ cdef object items_of(object found):
     if kind is dict or kind is list or kind is tuple:
         return found
     if kind is function_type:
-        held = [contents(cell) for cell in found.__closure__ or ()]
-        return (*held, *(found.__defaults__ or ()))
+        return held_by_function(found)
     if kind is method_type:
         return (found.__func__, found.__self__)
     if kind is partial_type:
@@ -258,11 +261,22 @@ cdef object items_of(object found):
     return attributes_of(found) or {}
 
 
-cdef object contents(object cell):
-    try:
-        return cell.cell_contents
-    except ValueError:                          # not assigned yet
-        return None
+cdef tuple held_by_function(object function):
+    """The contents of its cells, None of one that is not assigned yet, and its default arguments."""
+    cdef PyObject* closure = PyFunction_GetClosure(function)        # borrowed
+    cdef PyObject* defaults = PyFunction_GetDefaults(function)
+    cdef PyObject* found
+    cdef list held
+    if closure == NULL:
+        return () if defaults == NULL else <tuple>defaults
+    held = []
+    for cell in <tuple>closure:
+        found = PyCell_Get(cell)
+        held.append(None if found == NULL else <object>found)
+        Py_XDECREF(found)
+    if defaults != NULL:
+        held += <tuple>defaults
+    return tuple(held)
 
 
 cdef bint matches(Entry* entry, PyObject* value) except -1:

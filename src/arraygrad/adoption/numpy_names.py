@@ -354,18 +354,7 @@ def _of_lists(function, name):
 
         return call
 
-    if name in _OF_RANGES:
-        ours = gathering(function)
-
-        @functools.wraps(function)
-        def call(*args, **kwargs):
-            if range in map(type, args) and is_on():
-                args = [numpy.asarray(a) if type(a) is range else a for a in args]
-            return ours(*args, **kwargs)
-
-        return call
-
-    return gathering(function)
+    return gathering(function, name in _OF_RANGES)
 
 
 # -- the names ---------------------------------------------------------------------------------------------------------

@@ -27,12 +27,15 @@ from arraygrad.adoption.asked import dispatches_tensors
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.reach import adoptable
 from arraygrad.autograd.python_numbers import Place, followed_by, warn_at
+from arraygrad.core.adopted import note_quiet
 from arraygrad.core.tensor import Tensor
 
 __all__ = ["tell_attribute", "tell_class"]
 
 _MANY = 4096  # so many instructions are known
-_known: dict = {}  # (code, offset of an instruction) -> what it asks: a tuple of classes, their syntax, _NOTHING
+# (id of code, offset of an instruction) -> (the code, what it asks: a tuple of classes, their syntax, _NOTHING). The
+# hash of code is that of all it holds.
+_known: dict = {}
 _NOTHING = object()  # it asks nothing of the object's class
 _ISSCALAR = getattr(numpy.isscalar, "__wrapped__", numpy.isscalar).__code__
 _DISPATCHERS = vars(functools)
@@ -61,7 +64,9 @@ def tell_class(t):
     if not adoptable(frame.f_globals):
         return
     asked = _asked(frame)
-    if asked is not _NOTHING:
+    if asked is _NOTHING:
+        note_quiet(frame, False)
+    else:
         _compare(t, frame, _classes(asked, frame) if isinstance(asked, ast.expr) else asked)
 
 
@@ -88,13 +93,13 @@ def _python(frame):
 
 def _asked(frame):
     """The classes that the instruction asks for, which a frame is at; their syntax where a call sets them; _NOTHING."""
-    key = (frame.f_code, frame.f_lasti)
+    key = (id(frame.f_code), frame.f_lasti)
     known = _known.get(key)
     if known is None:
         if len(_known) > _MANY:
             _known.clear()
-        known = _known[key] = _look(frame)
-    return known
+        known = _known[key] = (frame.f_code, _look(frame))
+    return known[1]
 
 
 def _look(frame):

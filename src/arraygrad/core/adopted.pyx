@@ -4,6 +4,7 @@
 import importlib
 
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
 from libc.math cimport floor, isfinite
 from libc.math cimport pow as power
 
@@ -24,14 +25,24 @@ from arraygrad.engine.node import keep_for_ever
 # instruction that asks belongs to the program: arraygrad's own code and the libraries see a Tensor as it is.
 # Where no adopted call runs, a Tensor that a transform follows has `_teller` warn of a question that its plain value
 # answers otherwise. Who asks is told by the namespace of the innermost frame of Python code, so that arraygrad's and
-# NumPy's own questions cost no more than that.
+# NumPy's own questions cost no more than that. NumPy's compiled code asks each argument for its class in the program's
+# frame: instructions that are known to ask nothing themselves are noted (`note_quiet`), and their answer is the type.
 # Guarded by tests/adoption/test_adopted_answers.py and tests/adoption/test_unadopted_questions.py.
 cdef object _answers = None             # see set_answers
 cdef str _teller_name = None            # see set_teller
 cdef object _teller = None
 
 cdef extern from "Python.h":
+    ctypedef struct PyCodeObject:
+        pass
+
+    ctypedef struct PyFrameObject:
+        pass
+
+    PyFrameObject* PyEval_GetFrame()
     PyObject* PyEval_GetGlobals()
+    PyCodeObject* PyFrame_GetCode(PyFrameObject* frame)
+    int PyFrame_GetLasti(PyFrameObject* frame)
     PyObject* PyDict_GetItem(object d, object key)
 
 
@@ -88,15 +99,47 @@ cdef inline bint is_followed(TensorBase t) except -1:
     return ts.transforms and ts.grad_mode
 
 
+cdef enum:
+    MOST_CODE = 4096            # so much code is known
+
+cdef dict _quiet = {}           # id of code -> (the code, 2 * offsets of quiet instructions + whether in adopted calls)
+
+
+def note_quiet(frame, bint adopted):
+    """Note that the instruction that a frame is at asks for no class itself, in adopted calls or outside of them."""
+    code = frame.f_code
+    if code.co_filename.endswith(".pyx"):           # of a build with line events: it stands before the one that asks
+        return
+    known = _quiet.get(id(code))
+    if known is None:
+        if len(_quiet) >= MOST_CODE:
+            _quiet.clear()
+        known = _quiet[id(code)] = (code, set())
+    (<set>(<tuple>known)[1]).add(2 * frame.f_lasti + adopted)
+
+
+cdef bint is_quiet(bint adopted) except -1:
+    """Whether the innermost Python code is at such an instruction."""
+    cdef PyFrameObject* frame = PyEval_GetFrame()     # borrowed
+    cdef PyCodeObject* code
+    cdef object known
+    if frame == NULL:
+        return False
+    code = PyFrame_GetCode(frame)
+    known = _quiet.get(<Py_ssize_t>code)
+    Py_DECREF(<object><PyObject*>code)
+    return known is not None and 2 * PyFrame_GetLasti(frame) + adopted in <set>(<tuple>known)[1]
+
+
 cdef object class_of(TensorBase t):
     """`t.__class__`."""
     cdef str asker
     cdef object found
-    if any_adopted() and _answers is not None and not asked_by_us():
+    if any_adopted() and _answers is not None and not asked_by_us() and not is_quiet(True):
         found = _answers.class_of(t)
         if found is not type(t):
             return found
-    if is_followed(t):
+    if arraygrad_adopting == NULL and is_followed(t) and not is_quiet(False):
         asker = asking_module()
         if not is_ours(asker) or asker == "numpy._core.numeric":    # which has isscalar
             teller().tell_class(t)
