@@ -410,16 +410,17 @@ cdef class Traced:
 
     cdef bint is_python_number(self, TensorBase out) except -1:
         """Whether a result was computed by Python's operators and math alone, of Python numbers: (2)."""
-        cdef list left = [edge_or_none(out)]
+        cdef Edge edge = edge_or_none(out)
+        cdef list left
         cdef set seen = set()
-        cdef Edge edge, own
         cdef Node node
-        cdef bint known
-        if left[0] is None:
+        cdef dict kinds                         # id of a leaf's node -> its kind
+        if edge is None:
             return True
+        kinds = {id((<Edge>own).node): kind for own, (kind, _) in zip(self.edges, self.live())}
+        left = [edge.node]
         while left:
-            edge = left.pop()
-            node = edge.node
+            node = left.pop()
             if node is None or id(node) in seen:
                 continue
             if len(seen) == MOST_SEEN:
@@ -427,18 +428,15 @@ cdef class Traced:
             seen.add(id(node))
             if node.flags & (NODE_FLOAT | NODE_MAYBE_FLOAT | NODE_PYTHON):
                 continue
-            known = False
-            for k in range(len(self.edges)):
-                own = self.edges[k]
-                if own.node is node:
-                    known = True
-                    if self.live()[k][0] != KIND_NUMBER:
-                        return False
-            if known:
-                continue
-            if type(node.op) is not Op or (<Op>node.op).name not in _of_python:
+            kind = kinds.get(id(node))
+            if kind is not None:
+                if kind != KIND_NUMBER:
+                    return False
+            elif type(node.op) is not Op or (<Op>node.op).name not in _of_python:
                 return False
-            left.extend([Edge(child, nr) for child, nr in node.next_functions if child is not None])
+            else:                               # an operator of Python's has one or two operands
+                left.append(node.e0)
+                left.append(node.e1)
         return True
 
     cpdef object give(self, object gradients, object beside=()):
