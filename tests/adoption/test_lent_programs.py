@@ -6,6 +6,7 @@ Each is compared with differences of the plain program, and with what it leaves.
 from __future__ import annotations
 
 import collections
+import concurrent.futures
 import itertools
 import threading
 import types
@@ -242,6 +243,28 @@ def test_a_thread_that_the_call_starts_finds_the_recorded_array():
         return o.u.sum()
 
     assert ag.grad(f, adopt=True)(X) == pytest.approx(2 * X + 2)
+
+
+def test_a_pool_that_waits_for_work_keeps_no_array_from_being_lent():
+    o = types.SimpleNamespace(u=np.zeros(3))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(abs, range(4)))
+        check(lambda x: write_and_sum(o, x), lambda: o.u)
+
+        def f(x):
+            o.u[:] = 0.0
+            pool.submit(write_and_sum, o, x).result()
+            return o.u.sum()
+
+        assert ag.grad(f, adopt=True)(X) == pytest.approx(2 * X + 2)
+        end = threading.Event()
+        works = pool.submit(end.wait)
+        try:
+            with pytest.raises(TypeError, match="another thread may run"):
+                ag.grad(lambda x: write_and_sum(o, x), adopt=True)(X)
+        finally:
+            end.set()
+        works.result()
 
 
 def test_the_way_out_that_the_error_names_works():

@@ -15,7 +15,8 @@ object, with the values that the plain program leaves, also after an exception.
     one is not explained by a place that was found, the array stays, and a write into it is refused. Views in places
     become views of the Tensor. Local variables of the functions that wait for the call explain references too: they run
     when the array is back.
-(3) Not if another thread may run code of the program meanwhile: it would find the Tensor.
+(3) Not if another thread may run code of the program meanwhile: it would find the Tensor. A thread that waits for work
+    in a pool runs none but what the call gives it, which is part of the call as in a thread that it starts.
 (4) Only where the call is all of what a transform follows: code outside of it would read the array, without a gradient.
     In nested transforms the array comes back when the outermost call ends.
 (5) When the array goes back, what nodes saved of its memory is copied, as the program may write there, unseen. Tensors
@@ -628,6 +629,8 @@ def _others_may_run():
     frames = sys._current_frames()
     del frames[threading.get_ident()]  # a frame that holds itself would be freed by the garbage collector alone
     for frame in frames.values():
+        if _waits_for_work(frame):
+            continue
         tops = set()
         while frame is not None:
             tops.add((frame.f_globals.get("__name__") or "").partition(".")[0])
@@ -635,6 +638,14 @@ def _others_may_run():
         if not tops & _TOOLS or not tops <= _TOOLS | sys.stdlib_module_names:
             return True
     return False
+
+
+def _waits_for_work(frame):
+    """Whether a thread of a ThreadPoolExecutor has nothing to do: only a call that runs meanwhile could give it work."""
+    if frame.f_code.co_name != "_worker" or frame.f_globals.get("__name__") != "concurrent.futures.thread":
+        return False
+    queue = frame.f_locals.get("work_queue")
+    return queue is not None and queue.empty()
 
 
 def _lend(function, route, names, args, kwargs, outermost):
