@@ -93,11 +93,17 @@ def written(holder, write, result="afterwards"):
     return writers(holder)[f"f{list(WRITES).index(write)}_{list(RESULTS).index(result)}"]
 
 
-@pytest.mark.parametrize("write", WRITES)
-@pytest.mark.parametrize("holder", HOLDERS)
+# A frozen dataclass refuses what binds its attribute anew, in the plain program too.
+WRITTEN = [
+    (holder, write)
+    for holder in HOLDERS
+    for write in WRITES
+    if not (holder == "frozen dataclass" and write in ("whole in place", "power in place"))
+]
+
+
+@pytest.mark.parametrize(("holder", "write"), WRITTEN)
 def test_a_written_array_is_recorded_and_left_as_by_the_plain_program(holder, write):
-    if holder == "frozen dataclass" and write in ("whole in place", "power in place"):
-        pytest.skip("the plain program raises FrozenInstanceError")
     for result in RESULTS if holder == "attribute" else ("before and afterwards",):
         check(written(holder, write, result))
 
