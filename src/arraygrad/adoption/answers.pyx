@@ -324,6 +324,16 @@ def called_type(cls, *args, **kwargs):
     return type(*args, **kwargs)
 
 
+TEXTS = {}                              # the last texts that were made of Tensors in adopted calls: see asked.py
+
+
+cpdef tell_text(str text):
+    """Warn if a number is read from text that an adopted call has made of a Tensor."""
+    if arraygrad_adopting != NULL and TEXTS and text.strip() in TEXTS:
+        at = Place(sys._getframe(0))
+        warn_at(at, f"{at}: a number is read from text that was made of a Tensor, and has no gradient")
+
+
 # id of a class of ours -> a function of its object: the class of SciPy's that it counts as
 CLASSES = {}
 
@@ -338,17 +348,13 @@ def called_number(cls, *args, **kwargs):
             number = made(*args, **kwargs)
             if number is not None:
                 return number
-        elif type(x) is str and arraygrad_adopting != NULL and x in TEXTS:
-            at = Place(sys._getframe(0))
-            warn_at(at, f"{at}: a number is read from text that was made of a Tensor, and has no gradient")
+        elif type(x) is str:
+            tell_text(x)
     try:
         return cls._real(*args, **kwargs)
     except TypeError as error:
         args = tuple(numbers_held(error, args, arraygrad_adopting != NULL))
     return called_number(cls, *args, **kwargs)
-
-
-TEXTS = {}                              # the last texts that were made of Tensors in adopted calls: see asked.py
 
 
 @functools.lru_cache(256)

@@ -11,6 +11,7 @@ Guarded by tests/adoption/test_adopted_answers.py.
 import abc
 import functools
 import operator
+import re
 import sys
 
 import numpy
@@ -39,6 +40,8 @@ _QUESTIONS = _ATTRIBUTE | {"MATCH_CLASS"}
 _programs: dict = {}  # id of a code object -> (it, the places of its instructions, none where it can't ask)
 _MANY = 4096  # so many of these are kept
 _TEXTS = 256
+_LONG = 4096  # characters: the words of longer texts are not kept
+_BRACKETS = re.compile(r"[\[\](){},:;=]+|array|tensor")
 _DISPATCHERS = vars(functools)
 _ABSTRACT = abc.ABCMeta.__instancecheck__.__code__
 _OPERATORS = {
@@ -139,10 +142,18 @@ def text_of(t, shown):
     if shown and isinstance(value, numpy.generic) and is_python_number(t) is not False:
         value = value.item()
     text = repr(value) if shown else str(value)
-    if len(TEXTS) > _TEXTS:
-        TEXTS.clear()
-    TEXTS[text] = True
+    note_text(text)
     return text
+
+
+def note_text(text):
+    """Note the text of a number, or of an array of few, which float() warns of: what it reads has no gradient."""
+    if not is_on():
+        return
+    words = _BRACKETS.sub(" ", text).split() if len(text) <= _LONG else ()
+    if len(TEXTS) + len(words) > _TEXTS:
+        TEXTS.clear()
+    TEXTS.update(dict.fromkeys((text, *words[:_TEXTS]), True))
 
 
 def of_numbers(name, a, b):

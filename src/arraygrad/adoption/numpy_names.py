@@ -13,7 +13,7 @@ import typing
 
 import numpy
 
-from arraygrad.adoption.answers import gathered, gathering, has_tensor, is_floating, isinstance_, plain_type
+from arraygrad.adoption.answers import gathered, gathering, has_tensor, is_floating, isinstance_, plain_type, tell_text
 from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.objects import asked_again
 from arraygrad.adoption.scalar_names import leave_out
@@ -184,7 +184,12 @@ def _from_data(function):
             except (TypeError, ValueError) as error:
                 args, kwargs = asked_again(error, args, kwargs)
                 return create(*args, **kwargs)
-            return _own(made) if type(made) is numpy.ndarray and made.dtype.kind in "fc" else made
+            if type(made) is not numpy.ndarray or made.dtype.kind not in "fc":
+                return made
+            for item in data:
+                if type(item) is str:
+                    tell_text(item)
+            return _own(made)
         if hasattr(kind, "__recorded__") and args:  # a numpy.matrix of Tensors, which sparse matrices make
             return ours(data.__recorded__(), *args[1:], **kwargs)
         try:

@@ -7,7 +7,9 @@ cimport cython
 from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport NodeHooks, share_deallocation, shown_node
-from arraygrad.core.adopted cimport any_adopted, asked, asked_shape, class_of, numbers_first, numbers_inplace, text_of
+from arraygrad.core.adopted cimport (
+    any_adopted, asked, asked_shape, class_of, note_text, numbers_first, numbers_inplace, text_of,
+)
 from arraygrad.core.apply cimport apply_op, binary, refresh, unary
 from arraygrad.core.arguments cimport backend_in
 from arraygrad.core.attributes cimport own_attributes
@@ -420,7 +422,10 @@ cdef class Tensor(TensorBase):
     def __format__(self, spec):
         if not spec:
             return str(self)
-        return format(one_element(self, "format"), spec)
+        text = format(one_element(self, "format"), spec)
+        if any_adopted():
+            note_text(text)
+        return text
 
     def __hash__(self):
         return <Py_ssize_t>(<void*>self) >> 4
