@@ -25,7 +25,7 @@ REAL_ONLY = frozenset(
     "remainder logaddexp atan2 hypot maximum minimum clip copysign nextafter sigmoid relu floor_divide _cbrt "
     "ceil floor trunc _fmax _fmin _fmod _logaddexp2 _fabs _deg2rad _rad2deg".split()
 )
-NO_KERNEL = ("_copy", "_zero_unknown")
+NO_KERNEL = ("_zero_unknown",)
 ELEMENTWISE = [
     op.name
     for op in OPS.values()

@@ -14,12 +14,14 @@ import pytest
 hypothesis = pytest.importorskip("hypothesis", reason="hypothesis is not installed: nothing draws the arrays")
 strict = pytest.importorskip("array_api_strict", reason="array_api_strict is not installed: nothing to compare with")
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import arraygrad.numpy as xp
 
-EXAMPLES = settings(max_examples=25, deadline=None, database=None, derandomize=True)
+EXAMPLES = settings(
+    max_examples=25, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 
 REAL = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")

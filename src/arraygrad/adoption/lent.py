@@ -641,7 +641,7 @@ def _others_may_run():
 
 
 def _waits_for_work(frame):
-    """Whether a thread of a ThreadPoolExecutor has nothing to do: only a call that runs meanwhile could give it work."""
+    """Whether a thread of a ThreadPoolExecutor has nothing to do: only the call could give it work."""
     if frame.f_code.co_name != "_worker" or frame.f_globals.get("__name__") != "concurrent.futures.thread":
         return False
     queue = frame.f_locals.get("work_queue")

@@ -17,6 +17,6 @@ cdef object class_of(TensorBase t)
 cdef object asked(TensorBase t, str name, object value)
 cdef object asked_shape(TensorBase t)
 cdef str text_of(TensorBase t, bint shown)
-cdef int note_text(str text) except -1
+cdef str formatted(TensorBase t, str spec)
 cdef object numbers_first(Op op, object a, object b)
 cdef object numbers_inplace(Op op, TensorBase a, object b)

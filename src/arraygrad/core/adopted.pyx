@@ -9,7 +9,7 @@ from libc.math cimport floor, isfinite
 from libc.math cimport pow as power
 
 from arraygrad.core.apply cimport binary
-from arraygrad.core.convert cimport representation
+from arraygrad.core.convert cimport one_element, representation
 from arraygrad.core.inplace cimport inplace
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport TensorBase
@@ -168,11 +168,15 @@ cdef str text_of(TensorBase t, bint shown):
     return representation(t) if found is None else found
 
 
-cdef int note_text(str text) except -1:
-    """Note the text of a number, for whom reads the number from it."""
-    if _answers is not None:
+cdef str formatted(TensorBase t, str spec):
+    """`format(t, spec)`, noted for whom reads the number from it."""
+    cdef str text
+    if not spec:
+        return str(t)
+    text = format(one_element(t, "format"), spec)
+    if any_adopted() and _answers is not None:
         _answers.note_text(text)
-    return 0
+    return text
 
 
 cdef int number(object x, double* value) except -1:

@@ -7,9 +7,8 @@ cimport cython
 from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport NodeHooks, share_deallocation, shown_node
-from arraygrad.core.adopted cimport (
-    any_adopted, asked, asked_shape, class_of, note_text, numbers_first, numbers_inplace, text_of,
-)
+from arraygrad.core.adopted cimport any_adopted, asked, asked_shape, class_of, formatted, numbers_first, numbers_inplace
+from arraygrad.core.adopted cimport text_of
 from arraygrad.core.apply cimport apply_op, binary, refresh, unary
 from arraygrad.core.arguments cimport backend_in
 from arraygrad.core.attributes cimport own_attributes
@@ -420,12 +419,7 @@ cdef class Tensor(TensorBase):
         return representation(self) if not any_adopted() else text_of(self, False)
 
     def __format__(self, spec):
-        if not spec:
-            return str(self)
-        text = format(one_element(self, "format"), spec)
-        if any_adopted():
-            note_text(text)
-        return text
+        return formatted(self, spec)
 
     def __hash__(self):
         return <Py_ssize_t>(<void*>self) >> 4

@@ -64,6 +64,36 @@ def resize(self, *new_shape, refcheck=True):
     raise TypeError("Tensor.resize works in place, which is not recorded: use numpy.resize(t, new_shape)")
 
 
+def getfield(self, dtype, offset=0):
+    """The array itself, or the real or imaginary part of a complex one, as a view. Recorded.
+
+    Raises TypeError for any other field: the bytes of a number have no derivative.
+    """
+    return _field(self, dtype, offset)
+
+
+def setfield(self, val, dtype, offset=0):
+    """Write `val` into the array, or into the real or imaginary part of a complex one, in place. Recorded.
+
+    Raises TypeError for any other field: the bytes of a number have no derivative.
+    """
+    _field(self, dtype, offset)[...] = val
+
+
+def _field(t, dtype, offset):
+    dtype, own = numpy.dtype(dtype), t.dtype
+    if isinstance(own, numpy.dtype):
+        if dtype == own and offset == 0:
+            return t.view()
+        if own.kind == "c" and dtype.kind == "f" and 2 * dtype.itemsize == own.itemsize and dtype.isnative:
+            if offset in (0, dtype.itemsize):
+                return t.imag if offset else t.real
+    raise TypeError(
+        f"Tensor: a field of dtype {dtype} at offset {offset} of elements of dtype {own} has no derivative: "
+        "use t[...], and t.real or t.imag of complex values"
+    )
+
+
 def byteswap(self, inplace=False):
     """Refused: the bytes of a number have no derivative."""
     raise TypeError("Tensor.byteswap has no derivative: convert the data before it becomes a Tensor, array.byteswap()")
@@ -188,8 +218,8 @@ def cuda_interface(self):
 cupy_override.__name__ = "__cupy_override_elementwise_kernel__"
 
 _METHODS = (
-    sort, partition, argpartition, searchsorted, compress, choose, put, resize, byteswap, view, tobytes,
-    setflags, cupy_override,
+    sort, partition, argpartition, searchsorted, compress, choose, put, getfield, setfield, resize, byteswap, view,
+    tobytes, setflags, cupy_override,
 )  # fmt: skip
 
 

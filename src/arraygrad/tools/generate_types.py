@@ -107,6 +107,8 @@ MEMBERS = {
         "dtype": "Any",
         "fill": "None",
         "byteswap": "None",
+        "getfield": "Tensor",
+        "setfield": "None",
         "itemset": "None",
         "partition": "None",
         "put": "None",

@@ -270,6 +270,16 @@ MEMBERS = {
         "",
         ["t.view().base is t"],
     ),
+    "getfield": (
+        "A view of the array itself, or of the real or imaginary part of a complex one. TypeError for other fields.",
+        "",
+        ["t.getfield(t.dtype).base is t"],
+    ),
+    "setfield": (
+        "Writes the array itself, or the real or imaginary part of a complex one. TypeError for other fields.",
+        "",
+        ["y = t * 1.0", "y.setfield(2.0, y.dtype)", "y.array"],
+    ),
     "to_device": (
         "Of the same library and dtype. ValueError or the library's own error for a device it does not know.",
         "",
