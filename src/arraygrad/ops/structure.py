@@ -25,8 +25,8 @@ import math
 import re
 from typing import NamedTuple
 
-from arraygrad.ops._axes import from_end
-from arraygrad.ops._helpers import keepdims_shape, normalize_axes, normalize_shape
+from arraygrad.ops._axes import check_axes, from_end, keepdims_shape, normalize_axes
+from arraygrad.ops._helpers import normalize_shape
 
 __all__ = [
     "HELPERS",
@@ -226,10 +226,8 @@ def _axes_of(entry, operand, ndim, first, name, values):
 
 
 def _counted(entry, axis, ndim):
-    try:
-        return from_end(axis, ndim)
-    except IndexError as error:
-        raise IndexError(f"{entry.name}: {error}") from None
+    check_axes(entry.name, axis, ndim)
+    return from_end(axis, ndim)
 
 
 def _last_axes(entry, operand, ndim):
