@@ -109,10 +109,10 @@ def test_the_gradient_of_a_stack_is_that_of_its_matrices(name, which):
 
 
 def test_a_declaration_names_parameters_that_the_formula_has():
-    from arraygrad.scipy.linalg._stacks import over_stacks
+    from arraygrad.scipy._core import over_core
 
-    with pytest.raises(TypeError, match="expected a parameter for each of 'a:2 b:1'"):
-        over_stacks(lambda a: a, "a:2 b:1")
+    with pytest.raises(TypeError, match=r"expected a parameter of its own for each of 'a\(n,n\),b\(n\)->\(n\)'"):
+        over_core(lambda a: a, "a(n,n),b(n)->(n)", scipy.linalg.solve)
 
 
 def test_values_and_vectors_whose_stacks_broadcast():

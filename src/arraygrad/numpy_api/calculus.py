@@ -24,12 +24,9 @@ from arraygrad.numpy_api.functions import (
     tensors,
     with_bits,
 )
+from arraygrad.ops._axes import at_axis
 
 __all__: list[str] = []
-
-
-def _at(axis, part):
-    return (slice(None),) * axis + (part,)
 
 
 # -- gradient ----------------------------------------------------------------------------------------------------------
@@ -78,7 +75,7 @@ def _derivative(f, dx, axis, edge_order):
         steps = None
 
     def take(i, j=None):
-        return f[_at(axis, slice(i, j if j is not None else (i + 1 or None)))]
+        return f[at_axis(axis, slice(i, j if j is not None else (i + 1 or None)))]
 
     def wide(h):
         return h.reshape((-1,) + (1,) * (f.ndim - 1 - axis))
@@ -343,7 +340,7 @@ def _trapezoid(y, x=None, dx=1.0, axis=-1):
             dx = F["diff"](x).reshape((-1,) + (1,) * (-1 - at))
         else:
             dx = F["diff"](x, axis=core_axes("raw", axis, x)[0])
-    upper, lower = y[_at(at + y.ndim, slice(1, None))], y[_at(at + y.ndim, slice(None, -1))]
+    upper, lower = y[at_axis(at + y.ndim, slice(1, None))], y[at_axis(at + y.ndim, slice(None, -1))]
     areas = dx * (upper + lower) / 2.0
     return areas.sum(axis=core_axes("raw", axis, areas)[0])
 

@@ -15,6 +15,7 @@ from arraygrad.backends.numpy import calculus, choices, raw_namespace
 from arraygrad.backends.numpy.factorizations import least_squares
 from arraygrad.numpy_api.functions import host
 from arraygrad.ops import _norms
+from arraygrad.ops._axes import at_axis, from_start
 from arraygrad.ops._helpers import is_complex
 from arraygrad.ops._solvers import check_cut
 
@@ -92,16 +93,12 @@ def angle(xp, g, z):
 # -- rearrangements ----------------------------------------------------------------------------------------------------
 
 
-def _at(axis, start, stop):
-    return (slice(None),) * axis + (slice(start, stop), ...)
-
-
 def delete(xp, g, a_shape, obj, axis):
     if type(obj) is int:
-        shape, axis = ((math.prod(a_shape),), 0) if axis is None else (a_shape, axis % len(a_shape))
+        shape, axis = ((math.prod(a_shape),), 0) if axis is None else (a_shape, from_start(axis, len(a_shape)))
         obj = obj % shape[axis]
         lost = xp.zeros((*shape[:axis], 1, *shape[axis + 1 :]), dtype=g.dtype)
-        parts = [g[_at(axis, None, obj)], lost, g[_at(axis, obj, None)]]
+        parts = [g[at_axis(axis, slice(obj))], lost, g[at_axis(axis, slice(obj, None))]]
         return xp.reshape(xp.concat(parts, axis=axis), a_shape)
     return _spread(xp, g, numpy.delete(_numbered(a_shape), _still(obj), axis), a_shape)
 
@@ -121,10 +118,10 @@ def resize(xp, g, a_shape, new_shape):
 
 
 def insert_a(xp, g, a_shape, obj, axis):
-    n, axis = (math.prod(a_shape), 0) if axis is None else (a_shape[axis], axis % len(a_shape))
+    n, axis = (math.prod(a_shape), 0) if axis is None else (a_shape[axis], from_start(axis, len(a_shape)))
     if type(obj) is int:
         obj = obj if obj >= 0 else obj + n
-        parts = [g[_at(axis, None, obj)], g[_at(axis, obj + g.shape[axis] - n, None)]]
+        parts = [g[at_axis(axis, slice(obj))], g[at_axis(axis, slice(obj + g.shape[axis] - n, None))]]
         return xp.reshape(xp.concat(parts, axis=axis), a_shape)
     new = numpy.insert(numpy.zeros(n, bool), _still(obj), True)
     if new.size != g.shape[axis]:  # several values at one place
@@ -135,9 +132,9 @@ def insert_a(xp, g, a_shape, obj, axis):
 
 def insert_values(xp, g, a_shape, values_shape, obj, axis):
     if type(obj) is int:
-        n, axis = (math.prod(a_shape), 0) if axis is None else (a_shape[axis], axis % len(a_shape))
+        n, axis = (math.prod(a_shape), 0) if axis is None else (a_shape[axis], from_start(axis, len(a_shape)))
         obj = obj if obj >= 0 else obj + n
-        g = g[_at(axis, obj, obj + g.shape[axis] - n)]
+        g = g[at_axis(axis, slice(obj, obj + g.shape[axis] - n))]
         if len(values_shape) > g.ndim:
             g = xp.reshape(g, (1,) * (len(values_shape) - g.ndim) + g.shape)
         return xp.moveaxis(g, axis, 0) if axis else g  # summed over the axes along which the values were repeated
@@ -149,15 +146,15 @@ def insert_values(xp, g, a_shape, values_shape, obj, axis):
 def append_a(xp, g, a_shape, axis):
     if axis is None:
         return xp.reshape(g[: math.prod(a_shape)], a_shape)
-    axis = axis % len(a_shape)
-    return g[(slice(None),) * axis + (slice(0, a_shape[axis]), ...)]
+    axis = from_start(axis, len(a_shape))
+    return g[at_axis(axis, slice(a_shape[axis]))]
 
 
 def append_values(xp, g, a_shape, values_shape, axis):
     if axis is None:
         return xp.reshape(g[math.prod(a_shape) :], values_shape)
-    axis = axis % len(a_shape)
-    return g[(slice(None),) * axis + (slice(a_shape[axis], None), ...)]
+    axis = from_start(axis, len(a_shape))
+    return g[at_axis(axis, slice(a_shape[axis], None))]
 
 
 def diag(xp, g, k):
@@ -207,7 +204,7 @@ def _cut(xp, g, shapes, lengths, axis):
     """The pieces of `g` that have `lengths` along `axis`, in the shapes of what was joined."""
     parts, start = [], 0
     for shape, n in zip(shapes, lengths, strict=True):
-        parts.append(xp.reshape(g[(slice(None),) * axis + (slice(start, start + n), ...)], shape))
+        parts.append(xp.reshape(g[at_axis(axis, slice(start, start + n))], shape))
         start += n
     return parts
 
@@ -280,7 +277,7 @@ def trapezoid(xp, g, y_shape, dx, axis):
     found = calculus.trapezoid_gradient(g, y_shape, dx, axis) if _raw(g) else None
     if found is not None:
         return found
-    axis = axis % len(y_shape)
+    axis = from_start(axis, len(y_shape))
     shares = numpy.full(y_shape[axis], dx, g.dtype)
     shares[:1] = shares[-1:] = dx / 2.0 if len(shares) > 1 else 0.0  # one point bounds no area
     return xp.expand_dims(g, axis=axis) * shares.reshape((-1,) + (1,) * (len(y_shape) - 1 - axis))

@@ -12,7 +12,8 @@ from arraygrad.backends.numpy import gaps, ranks, sorting
 from arraygrad.numpy_api.functions import host, keeps_one_row
 from arraygrad.numpy_api.recorded_rules import _numbered, _raw, _spread, _still
 from arraygrad.ops import TABLE
-from arraygrad.ops._helpers import at_kinks, expand_reduced, normalize_axes, over_nonzero
+from arraygrad.ops._axes import at_axis, expand_reduced, from_start, normalize_axes
+from arraygrad.ops._helpers import at_kinks, over_nonzero
 
 # -- reductions that leave out nan -------------------------------------------------------------------------------------
 
@@ -116,7 +117,7 @@ def _sums_to_the_end(xp, g, axis):
     """The sums of each element and those behind it."""
     if type(g) is not numpy.ndarray:
         return TABLE["cumulative_sum"].rules["x"](xp, g, axis, False)
-    backwards = (slice(None),) * (axis % g.ndim) + (slice(None, None, -1),)
+    backwards = at_axis(from_start(axis, g.ndim), slice(None, None, -1))
     return numpy.add.accumulate(g[backwards], axis)[backwards]
 
 

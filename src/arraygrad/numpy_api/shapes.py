@@ -1,6 +1,6 @@
 """NumPy's functions of shape, joining and splitting on Tensors, with NumPy's signatures.
 
-May import: numpy_api.functions, numpy.
+May import: ops._axes, numpy_api.functions, numpy.
 """
 
 import itertools
@@ -11,6 +11,7 @@ import numpy
 from arraygrad.core.tensor import Tensor
 from arraygrad.namespaces.bind import to_tensor
 from arraygrad.numpy_api.functions import OUT, F, axes_of, backend_among, host, implements, refuse, tensor_of, tensors
+from arraygrad.ops._axes import at_axis
 
 __all__: list[str] = []
 
@@ -226,8 +227,7 @@ def _array_split(ary, indices_or_sections, axis=0):
             cuts.append(cuts[-1] + size + (i < extra))
     else:
         cuts = [0, *[operator.index(i) for i in indices_or_sections], n]
-    before = (slice(None),) * axis
-    return [ary[(*before, slice(a, b))] for a, b in itertools.pairwise(cuts)]
+    return [ary[at_axis(axis, slice(a, b))] for a, b in itertools.pairwise(cuts)]
 
 
 @implements("split")

@@ -33,6 +33,7 @@ from arraygrad.numpy_api.functions import (
 )
 from arraygrad.numpy_api.reductions import begun, masked
 from arraygrad.ops import OPS
+from arraygrad.ops._axes import at_axis
 
 __all__ = ["METHODS", "UFUNCS", "call", "over_axes"]
 
@@ -419,12 +420,12 @@ def _reduceat(ufunc, function, x, indices, axis=0, dtype=None):
         return found
     _check_places(ufunc.__name__, indices, x.shape[axis], is_array)
     if not indices.size:
-        piece = x[(slice(None),) * axis + (slice(0, 0),)]
+        piece = x[at_axis(axis, slice(0))]
         return piece if dtype is None else piece.astype(dtype)
     parts = []
     for i, start in enumerate(indices):
         stop = indices[i + 1] if i + 1 < len(indices) else x.shape[axis]
-        piece = x[(slice(None),) * axis + (slice(int(start), max(int(stop), int(start) + 1)),)]
+        piece = x[at_axis(axis, slice(int(start), max(int(stop), int(start) + 1)))]
         parts.append(_reduced(ufunc.__name__, function, piece, axis, dtype, False))
     found = F["stack"](parts, axis=axis)
     if not found.requires_grad:

@@ -1,14 +1,19 @@
-"""How `axis` is counted where a function has several operands: the codes, settled once.
+"""How axes are counted, and what keys and shapes follow from them: for the table, NumPy's functions and SciPy's.
 
 May import: the standard library only.
 
 Core axes have one normal form: negative, counted from the end of the operand. Axes that broadcasting puts in front do
-not change such a number, so rules can use it for operands of other numbers of dimensions.
+not change such a number, so rules can use it for operands of other numbers of dimensions. Keys and shapes of one array
+are made with axes from its start. Where a function has several operands, a code says by which of them axes are counted.
 """
 
+import math
 import operator
 
-__all__ = ["CODES", "counted_by", "from_end", "not_enlarged", "positions"]
+__all__ = [
+    "CODES", "along", "at_axis", "check_axes", "count", "counted_by", "expand_reduced", "from_end", "from_start",
+    "keepdims_shape", "normalize_axes", "not_enlarged", "positions",
+]  # fmt: skip
 
 
 # Code -> by what an axis is counted.
@@ -44,6 +49,64 @@ def from_end(axis, ndim):
     if not -ndim <= axis < ndim:
         raise IndexError(f"axis {axis} is out of bounds for an array of {ndim} dimensions")
     return axis if axis < 0 else axis - ndim
+
+
+def from_start(axis, ndim):
+    """`axis`, which an operand of `ndim` dimensions has, counted from its start; None is the one of a vector."""
+    axis = 0 if axis is None else operator.index(axis)
+    return axis + ndim if axis < 0 else axis
+
+
+def normalize_axes(axis, ndim):
+    """`axis` (None, an int or a sequence of ints) as a tuple of axes counted from the start; None means every axis.
+
+    Axes that an array of `ndim` dimensions does not have stay so: the library that gets them raises its error.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, (tuple, list)) and not getattr(axis, "ndim", 0):
+        axis = (axis,)
+    return tuple([from_start(i, ndim) for i in axis])
+
+
+def check_axes(name, axis, ndim):
+    """Raises IndexError, naming the operation, for an axis that an array of `ndim` dimensions does not have.
+
+    For operations whose library answers with "tuple index out of range", or not at all.
+    """
+    for a in (axis,) if not isinstance(axis, (tuple, list)) else axis:
+        try:
+            if a is not None:
+                from_end(a, ndim)
+        except IndexError as error:
+            raise IndexError(f"{name}: {error}") from None
+
+
+def count(shape, axis):
+    """How many elements a reduction of `shape` over `axis` joins into one."""
+    return math.prod(shape[a] for a in normalize_axes(axis, len(shape)))
+
+
+def keepdims_shape(shape, axis):
+    """`shape` with a one in the place of each axis in `axis`."""
+    axes = normalize_axes(axis, len(shape))
+    return tuple(1 if i in axes else n for i, n in enumerate(shape))
+
+
+def expand_reduced(xp, a, shape, axis, keepdims):
+    """A reduction's result (or its gradient) `a` with the reduced axes of `shape` back, each of length one."""
+    return a if keepdims else xp.reshape(a, keepdims_shape(shape, axis))
+
+
+def along(n, axis, ndim):
+    """The shape of a vector of `n` elements along one of `ndim` axes, the others of length one."""
+    axis = from_start(axis, ndim)
+    return (1,) * axis + (n,) + (1,) * (ndim - axis - 1)
+
+
+def at_axis(axis, part):
+    """The key that takes `part` (a slice) of an axis counted from the start, and everything of all others."""
+    return (slice(None),) * axis + (part, ...)
 
 
 def positions(code, axis, *ndims):

@@ -1,12 +1,14 @@
 """Folds by a function of two operands: of segments along an axis, and of all elements up to each.
 
-May import: ops._helpers, ops._scans, ops.elementwise. Rules use only the standard and the table's internal operations.
+May import: ops._axes, ops._helpers, ops._scans, ops.elementwise. Rules use only the standard and the table's internal
+operations.
 
 Segments are those of `numpy.ufunc.reduceat` for places that increase: `starts` says where they begin, and each ends
 before the next one or at the end of the axis. Elements before the first segment are in none.
 """
 
-from arraygrad.ops._helpers import at_axis, device_of, is_complex, normalize_axes
+from arraygrad.ops._axes import at_axis, from_start
+from arraygrad.ops._helpers import device_of, is_complex
 from arraygrad.ops._scans import reversed_recurrence
 from arraygrad.ops.elementwise import logaddexp_share
 
@@ -87,7 +89,7 @@ def running(xp, x, ufunc, axis):
     own = getattr(xp, "_library_ufunc", None)
     if own is not None:
         return own(ufunc).accumulate(x, axis)
-    (axis,) = normalize_axes(axis, x.ndim)
+    axis = from_start(axis, x.ndim)
     results = [x[at_axis(axis, 0)]]
     for k in range(1, x.shape[axis]):
         part = x[at_axis(axis, k)]
@@ -105,7 +107,7 @@ def _shares(xp, ufunc, before, x):
 
 
 def running_differences_rule(xp, g, axis):
-    (axis,) = normalize_axes(axis, g.ndim)
+    axis = from_start(axis, g.ndim)
     total = xp.flip(xp.cumulative_sum(xp.flip(g, axis=axis), axis=axis), axis=axis)
     first, rest = total[at_axis(axis, slice(0, 1))], total[at_axis(axis, slice(1, None))]
     return xp.concat([first, -rest], axis=axis)

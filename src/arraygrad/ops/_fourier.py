@@ -1,10 +1,11 @@
 """Adjoints of Fourier transforms.
 
-May import: ops._helpers. Everything uses only the standard. The adjoint of a transform is the opposite transform with
-the norm mirrored (the factor stays what it was), then cut or filled with zeros to the input's lengths.
+May import: ops._axes, ops._helpers. Everything uses only the standard. The adjoint of a transform is the opposite
+transform with the norm mirrored (the factor stays what it was), then cut or filled with zeros to the input's lengths.
 """
 
-from arraygrad.ops._helpers import at_axis, check_axes, device_of, normalize_axes
+from arraygrad.ops._axes import at_axis, check_axes, from_start, normalize_axes
+from arraygrad.ops._helpers import device_of
 
 MIRRORED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
@@ -31,7 +32,7 @@ def transform_n(xp, name, x, s, axes, norm):
 
 def complex_adjoint(xp, opposite, g, shape, axis, norm):
     """Adjoint of fft (opposite: ifft) or ifft (opposite: fft) of an array of `shape`."""
-    axis = normalize_axes(axis, g.ndim)[0]
+    axis = from_start(axis, g.ndim)
     return fitted(xp, opposite(g, axis=axis, norm=MIRRORED[norm]), shape, (axis,))
 
 
@@ -43,7 +44,7 @@ def complex_adjoint_n(xp, opposite, g, shape, s, axes, norm):
 
 def rfft_adjoint(xp, g, shape, n, axis, norm):
     """Adjoint of rfft of a real array of `shape`: irfft doubles the inner frequencies, so they are halved first."""
-    axis = normalize_axes(axis, g.ndim)[0]
+    axis = from_start(axis, g.ndim)
     n = shape[axis] if n is None else n
     halved = g * inner_weights(xp, g, n, axis, 0.5)
     return fitted(xp, xp.fft.irfft(halved, n=n, axis=axis, norm=MIRRORED[norm]), shape, (axis,))
@@ -51,7 +52,7 @@ def rfft_adjoint(xp, g, shape, n, axis, norm):
 
 def irfft_adjoint(xp, g, shape, axis, norm):
     """Adjoint of irfft from frequencies of `shape`: rfft with the inner frequencies doubled."""
-    axis = normalize_axes(axis, g.ndim)[0]
+    axis = from_start(axis, g.ndim)
     spectrum = xp.fft.rfft(g, axis=axis, norm=MIRRORED[norm])
     return fitted(xp, spectrum * inner_weights(xp, spectrum, g.shape[axis], axis, 2.0), shape, (axis,))
 

@@ -1,56 +1,13 @@
-"""Shapes and axes, for rules and forward functions.
+"""What rules and forward functions share; axes are counted in ops/_axes.py.
 
-May import: the standard library only. Every function that takes `xp` uses nothing but the Array API standard, so that
+May import: nothing. Every function that takes `xp` uses nothing but the Array API standard, so that
 it runs on raw arrays and on Tensors alike.
 """
-
-import math
-import operator
-
-
-def normalize_axes(axis, ndim):
-    """`axis` (None, an int or a sequence of ints) as a tuple of non-negative ints; None means every axis."""
-    if axis is None:
-        return tuple(range(ndim))
-    if not isinstance(axis, (tuple, list)) and not getattr(axis, "ndim", 0):
-        axis = (axis,)
-    return tuple([i + ndim if i < 0 else i for i in map(operator.index, axis)])
-
-
-def check_axes(name, axis, ndim):
-    """Raises IndexError, naming the operation, for an axis that an array of `ndim` dimensions does not have.
-
-    For operations whose library answers with "tuple index out of range", or not at all.
-    """
-    for a in (axis,) if not isinstance(axis, (tuple, list)) else axis:
-        if a is not None and not -ndim <= a < ndim:
-            raise IndexError(f"{name}: axis {a} is out of bounds for an array of {ndim} dimensions")
 
 
 def normalize_shape(shape):
     """`shape` (an int or a sequence of ints, NumPy's too) as a tuple of ints."""
     return (int(shape),) if getattr(shape, "ndim", 0) == 0 and hasattr(shape, "__index__") else tuple(map(int, shape))
-
-
-def count(shape, axis):
-    """How many elements a reduction of `shape` over `axis` joins into one."""
-    return math.prod(shape[a] for a in normalize_axes(axis, len(shape)))
-
-
-def keepdims_shape(shape, axis):
-    """`shape` with a one in the place of each axis in `axis`."""
-    axes = normalize_axes(axis, len(shape))
-    return tuple(1 if i in axes else n for i, n in enumerate(shape))
-
-
-def expand_reduced(xp, a, shape, axis, keepdims):
-    """A reduction's result (or its gradient) `a` with the reduced axes of `shape` back, each of length one."""
-    return a if keepdims else xp.reshape(a, keepdims_shape(shape, axis))
-
-
-def at_axis(axis, part):
-    """The key that takes `part` (a slice) of a non-negative axis and everything of all others."""
-    return (slice(None),) * axis + (part, ...)
 
 
 def device_of(a):

@@ -1,12 +1,13 @@
 """Rules of vector and matrix norms.
 
-May import: ops._helpers. Everything uses only the standard. Where a norm is zero or an element is, divisors are
-replaced before dividing: rules are differentiated again, and a nan masked afterwards would come back.
+May import: ops._axes, ops._helpers. Everything uses only the standard. Where a norm is zero or an element is, divisors
+are replaced before dividing: rules are differentiated again, and a nan masked afterwards would come back.
 """
 
 import math
 
-from arraygrad.ops._helpers import at_kinks, count, expand_reduced, over_nonzero
+from arraygrad.ops._axes import count, expand_reduced
+from arraygrad.ops._helpers import at_kinks, over_nonzero
 
 
 def vector_norm(xp, g, x, ans, axis, keepdims, ord):

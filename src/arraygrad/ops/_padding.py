@@ -1,6 +1,6 @@
 """Padding: reading pad_width, the forward and the derivatives of numpy.pad's modes.
 
-May import: ops._helpers. Everything uses only the standard and the table's internal operations.
+May import: ops._axes, ops._helpers. Everything uses only the standard and the table's internal operations.
 
 Every mode but "constant" repeats elements: along each axis the result is a `take` at positions that repeat with a
 period, and its derivative adds what was taken more than once.
@@ -8,7 +8,8 @@ period, and its derivative adds what was taken more than once.
 
 import operator
 
-from arraygrad.ops._helpers import at_axis, device_of
+from arraygrad.ops._axes import at_axis
+from arraygrad.ops._helpers import device_of
 
 MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 

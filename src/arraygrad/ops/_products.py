@@ -6,8 +6,7 @@ engine.
 
 import operator
 
-from arraygrad.ops._axes import from_end
-from arraygrad.ops._helpers import check_axes, normalize_axes
+from arraygrad.ops._axes import check_axes, from_end, normalize_axes
 
 
 def matmul_x1(xp, g, x2, x1_shape):

@@ -1,6 +1,6 @@
 """Scatter-add: the adjoints of indexing, which the standard does not have.
 
-May import: ops._helpers. Libraries that can add at indices do it in one call (`add.at` of NumPy and CuPy,
+May import: ops._axes, ops._helpers. Libraries that can add at indices do it in one call (`add.at` of NumPy and CuPy,
 `index_put_` of PyTorch, `.at[]` of JAX); for every other library there is a fallback in the standard's functions alone:
 sort the indices, sum the runs of equal ones by doubling, and gather each place's total. Neither loses precision nor
 needs memory beyond a few copies.
@@ -8,7 +8,8 @@ needs memory beyond a few copies.
 
 import math
 
-from arraygrad.ops._helpers import device_of, normalize_axes
+from arraygrad.ops._axes import from_start
+from arraygrad.ops._helpers import device_of
 
 # NumPy's add.at is fast where each index names one element, and slow by a factor of three to ten where it names a row:
 # from this many elements on, computing flat positions pays.
@@ -43,7 +44,7 @@ def add_at(xp, x, key, value):
 
 def take_adjoint(xp, x, indices, shape, axis):
     """Zeros of `shape` with x added at `indices` along `axis` (None: `shape` has one dimension)."""
-    axis = 0 if axis is None else normalize_axes(axis, len(shape))[0]
+    axis = from_start(axis, len(shape))
     if axis == 0:
         return getitem_adjoint(xp, x, shape, indices)
     outer = xp.arange(math.prod(shape[:axis]), device=device_of(x))

@@ -1,12 +1,13 @@
 """Windows that slide along axes of an array, and the adjoint: each element's gradients summed over its windows.
 
-May import: ops._helpers. Also views by strides, of which windows are a case.
+May import: ops._axes, ops._helpers. Also views by strides, of which windows are a case.
 """
 
 import functools
 import math
 
-from arraygrad.ops._helpers import device_of, normalize_axes
+from arraygrad.ops._axes import from_start
+from arraygrad.ops._helpers import device_of
 
 
 def windows(xp, x, lengths, axes):
@@ -27,7 +28,7 @@ def summed(xp, g, shape, lengths, axes):
 
 def _positions(xp, shape, lengths, axes, like):
     """Where the elements of the windows stand in the array, flattened."""
-    axes = [normalize_axes(axis, len(shape))[0] for axis in axes]
+    axes = [from_start(axis, len(shape)) for axis in axes]
     steps = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
     counts = list(shape)
     for axis, length in zip(axes, lengths, strict=True):

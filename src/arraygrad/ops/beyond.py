@@ -1,13 +1,14 @@
 """Beyond the standard: functions that users of NumPy expect next to it, each computed without overflow.
 
-May import: ops.kinds, ops._helpers, ops._norms; ops._einsum and ops._padding on first use. Rules and forward functions
-use only the standard; einsum uses the library's own where there is one.
+May import: ops.kinds, ops._axes, ops._helpers, ops._norms; ops._einsum and ops._padding on first use. Rules and forward
+functions use only the standard; einsum uses the library's own where there is one.
 """
 
 import math
 
 from arraygrad.ops import _norms
-from arraygrad.ops._helpers import expand_reduced, is_complex, keepdims_shape, normalize_axes
+from arraygrad.ops._axes import expand_reduced, keepdims_shape, normalize_axes
+from arraygrad.ops._helpers import is_complex
 from arraygrad.ops.kinds import core, join, module_on_use, reduction, scan, unary, view
 
 _einsum = module_on_use("arraygrad.ops._einsum")

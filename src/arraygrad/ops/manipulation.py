@@ -1,11 +1,12 @@
 """Manipulation functions.
 
-May import: ops.kinds, ops._helpers. Rules use only the standard and the table's internal operations.
+May import: ops.kinds, ops._axes, ops._helpers. Rules use only the standard and the table's internal operations.
 """
 
 import math
 
-from arraygrad.ops._helpers import at_axis, device_of, normalize_axes, normalize_shape
+from arraygrad.ops._axes import at_axis, from_start, normalize_axes
+from arraygrad.ops._helpers import device_of, normalize_shape
 from arraygrad.ops.kinds import gather, join, query, view
 
 # -- shape only -------------------------------------------------------------------------------------------------------
@@ -127,7 +128,7 @@ def _repeat(xp, g, x_shape, repeats, axis):
     if axis is None or not x_shape:  # NumPy repeats an array of no dimension as one of one
         axis, shape = 0, (math.prod(x_shape),)
     else:
-        axis, shape = normalize_axes(axis, len(x_shape))[0], x_shape
+        axis, shape = from_start(axis, len(x_shape)), x_shape
     n = shape[axis]
     if hasattr(repeats, "__index__") and not hasattr(repeats, "ndim"):
         repeats = int(repeats)
@@ -180,7 +181,7 @@ def _concat(xp, g, arrays_shape, axis):
             pieces.append(xp.reshape(g[start:stop], shape))
             start = stop
         return pieces
-    axis = normalize_axes(axis, g.ndim)[0]
+    axis = from_start(axis, g.ndim)
     for shape in arrays_shape:
         stop = start + shape[axis]
         pieces.append(g[at_axis(axis, slice(start, stop))])

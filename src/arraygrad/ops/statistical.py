@@ -1,10 +1,11 @@
 """Statistical functions: reductions and scans.
 
-May import: ops.kinds, ops._helpers, ops._scans. Rules use only the standard.
+May import: ops.kinds, ops._axes, ops._helpers, ops._scans. Rules use only the standard.
 """
 
 from arraygrad.ops import _scans
-from arraygrad.ops._helpers import at_axis, at_kinks, count, expand_reduced, is_complex, normalize_axes, over_nonzero
+from arraygrad.ops._axes import at_axis, count, expand_reduced, from_start, normalize_axes
+from arraygrad.ops._helpers import at_kinks, is_complex, over_nonzero
 from arraygrad.ops.kinds import reduction, scan
 
 WITH_DTYPE = "x, /, *, axis=None, dtype=None, keepdims=False"
@@ -135,7 +136,7 @@ def _without_initial(g, axis, include_initial):
 
 
 def _cumulative_sum(xp, g, axis, include_initial):
-    axis = normalize_axes(axis, g.ndim)[0]
+    axis = from_start(axis, g.ndim)
     g = _without_initial(g, axis, include_initial)
     return xp.flip(xp.cumulative_sum(xp.flip(g, axis=axis), axis=axis), axis=axis)
 
@@ -144,7 +145,7 @@ def _cumulative_prod(xp, g, x, axis, include_initial):
     if x.ndim == 0:  # NumPy takes axis=0 there too, and its result has one axis
         return g[-1]
     x = _factors(xp, g, x)
-    axis = normalize_axes(axis, x.ndim)[0]
+    axis = from_start(axis, x.ndim)
     g = xp.moveaxis(_without_initial(g, axis, include_initial), axis, -1)
     x = xp.moveaxis(x, axis, -1)
     before = xp.cumulative_prod(x, axis=-1, include_initial=True)[..., :-1]

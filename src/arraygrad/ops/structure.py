@@ -11,7 +11,8 @@ other axes are loops: they broadcast, and come first. The language is that of Nu
 - A length of a result is an expression of lengths, static parameters and the functions of `HELPERS`: `n+m-1`. `*n`
   gives a group's lengths. `?` is a length that values decide, a bare `?` a shape that they, or a key, decide.
 - `^(q)` is a result whose core axes come first, before the loops.
-- `[(n)]` is a list of arrays or results; `n` is the list of their lengths then. `[...]` is one of arrays of any shape.
+- `[(n)]` is a list of arrays or results; `n` is the list of their lengths then. `[...]` is one of arrays of any shape,
+  and `[(n,n),(n)]` has elements with core axes of their own.
 - `name(n)` names the parameter; without names the arrays are the operation's first parameters. None is no array.
 
 Where an operation has a parameter `axis` or `axes`, the core axes stand there, counted as the entry's `counted` says,
@@ -24,8 +25,8 @@ import math
 import re
 from typing import NamedTuple
 
-from arraygrad.ops._axes import from_end
-from arraygrad.ops._helpers import keepdims_shape, normalize_axes, normalize_shape
+from arraygrad.ops._axes import check_axes, from_end, keepdims_shape, normalize_axes
+from arraygrad.ops._helpers import normalize_shape
 
 __all__ = [
     "HELPERS",
@@ -34,6 +35,7 @@ __all__ = [
     "Structure",
     "axis_parameter",
     "core_axes",
+    "read",
     "result_shapes",
     "structure_of",
     "text_of",
@@ -41,11 +43,12 @@ __all__ = [
 
 
 class Operand(NamedTuple):
-    """An array parameter: its core axes in order; None for a list of arrays of any shapes."""
+    """An array parameter: its core axes in order; None for a list of arrays of any shapes, or of those in `parts`."""
 
     name: str
     dims: tuple[str, ...] | None
     listed: bool
+    parts: tuple[tuple[str, ...], ...] = ()  # the core axes of each element of a list, where they have their own
 
 
 class Result(NamedTuple):
@@ -68,7 +71,7 @@ def structure_of(entry):
 
     Of an elementwise function without a signature of its own it has one element of each parameter before `*`.
     """
-    return _read(entry.name, text_of(entry), entry.signature)
+    return read(entry.name, text_of(entry), _names(entry.signature))
 
 
 def text_of(entry):
@@ -92,13 +95,19 @@ def axis_parameter(entry):
 
 
 @functools.cache
-def _read(name, text, signature):
+def read(name, text, names):
+    """The Structure of the signature `text` of the operation `name`, whose parameters are the tuple `names`.
+
+    Raises
+    ------
+    ValueError
+        If it is not of the language, or has a name that is no parameter's.
+    """
     if not text:
         return Structure((), ())
     left, arrow, right = text.partition("->")
     if not arrow:
         raise ValueError(f"operation {name!r}: {text!r} has no '->'")
-    names = _names(signature)
     operands = []
     for place, part in enumerate(_split(left)):
         match = re.fullmatch(r"(\w*)(\[\.\.\.\]|\[\((.*)\)\]|\((.*)\))", part)
@@ -108,6 +117,10 @@ def _read(name, text, signature):
         if own not in names:
             raise ValueError(f"operation {name!r}: {own!r} in {text!r} is no parameter, expected one of {names}")
         listed = match[2].startswith("[")
+        if listed and match[3] and len(_split(match[2][1:-1])) > 1:
+            parts = tuple([tuple(_split(dims[1:-1])) for dims in _split(match[2][1:-1])])
+            operands.append(Operand(own, None, True, parts))
+            continue
         dims = match[3] if listed else match[4]
         operands.append(Operand(own, None if dims is None else tuple(_split(dims)), listed))
     results = []
@@ -124,7 +137,7 @@ def _read(name, text, signature):
 def _names(signature):
     """Names of the parameters in a signature's text."""
     texts = [part.partition("=")[0].strip().lstrip("*") for part in signature.split(",")]
-    return [text for text in texts if text not in ("", "/")]
+    return tuple([text for text in texts if text not in ("", "/")])
 
 
 def _split(text):
@@ -213,10 +226,8 @@ def _axes_of(entry, operand, ndim, first, name, values):
 
 
 def _counted(entry, axis, ndim):
-    try:
-        return from_end(axis, ndim)
-    except IndexError as error:
-        raise IndexError(f"{entry.name}: {error}") from None
+    check_axes(entry.name, axis, ndim)
+    return from_end(axis, ndim)
 
 
 def _last_axes(entry, operand, ndim):

@@ -1,9 +1,9 @@
 """Utility functions.
 
-May import: ops.kinds, ops._helpers. Rules use only the standard.
+May import: ops.kinds, ops._axes. Rules use only the standard.
 """
 
-from arraygrad.ops._helpers import at_axis, normalize_axes
+from arraygrad.ops._axes import at_axis, from_start
 from arraygrad.ops.kinds import core, reduction
 
 reduction(
@@ -24,7 +24,7 @@ reduction(
 
 def _undo_differences(xp, g, shape, axis, n, skip):
     """The part of the adjoint of n differences that belongs to `shape`, after `skip` elements of the joined array."""
-    axis = normalize_axes(axis, g.ndim)[0]
+    axis = from_start(axis, g.ndim)
     if g.shape[axis] == 0:  # more differences than elements: nothing depends on anything
         return xp.broadcast_to(xp.sum(g), shape)
     edge = xp.zeros_like(g[at_axis(axis, slice(0, 1))])
@@ -53,14 +53,14 @@ def _diff_x(xp, g, x_shape, prepend, axis, n):
 def _diff_prepend(xp, g, x_shape, prepend_shape, axis, n):
     if n == 0:
         return None
-    (own,) = normalize_axes(axis, g.ndim)
+    own = from_start(axis, g.ndim)
     return _undo_differences(xp, g, _joined_shape(prepend_shape, x_shape, own), axis, n, 0)
 
 
 def _diff_append(xp, g, x_shape, prepend, append_shape, axis, n):
     if n == 0:
         return None
-    (own,) = normalize_axes(axis, g.ndim)
+    own = from_start(axis, g.ndim)
     skip = x_shape[own] + _length(prepend, axis)
     return _undo_differences(xp, g, _joined_shape(append_shape, x_shape, own), axis, n, skip)
 

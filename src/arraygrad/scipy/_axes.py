@@ -1,6 +1,6 @@
 """How axes are counted where a function takes several arrays: each way stands here once, under its own name.
 
-May import: arraygrad, scipy._guards, numpy.
+May import: arraygrad, ops._axes, scipy._guards, numpy.
 
 A rule of a function along an axis begins with one of these. It gets its arrays with the axis at the end, so that
 nothing in it counts axes again:
@@ -15,9 +15,9 @@ nothing in it counts axes again:
 import math
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 
 import arraygrad as ag
+from arraygrad.ops._axes import along, check_axes, normalize_axes
 from arraygrad.scipy._guards import raw
 
 __all__ = ["back", "joint", "kept", "ndim_of", "ones", "own", "places", "shape_of", "vector_along"]
@@ -32,14 +32,9 @@ def ndim_of(a):
 
 
 def places(axis, ndim):
-    """The axes as a tuple of numbers from zero on; all of them for None.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If one is out of bounds.
-    """
-    return tuple(range(ndim)) if axis is None else normalize_axis_tuple(axis, ndim)
+    """The axes as a tuple of numbers from zero on; all of them for None. IndexError for one that is out of bounds."""
+    check_axes("axis", axis, ndim)
+    return normalize_axes(axis, ndim)
 
 
 def own(axis, *arrays):
@@ -102,5 +97,4 @@ def kept(found, axis, ndim):
 
 def vector_along(a, axis, ndim):
     """A vector with axes of length one around the axis that it belongs to."""
-    (place,) = places(axis, ndim)
-    return ag.reshape(ag.asarray(a), tuple([-1 if i == place else 1 for i in range(ndim)]))
+    return ag.reshape(ag.asarray(a), along(-1, axis, ndim))

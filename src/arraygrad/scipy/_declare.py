@@ -1,7 +1,7 @@
 """How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
 
 May import: autograd, core.containers, core.inplace, core.tensor, engine, implicit.lifting, implicit.stores,
-namespaces.kinks, scipy, scipy._agreement, scipy._guards, numpy, SciPy.
+namespaces.kinks, scipy, scipy._agreement, scipy._core, scipy._guards, numpy, SciPy.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
 
@@ -36,6 +36,7 @@ from arraygrad.implicit.stores import watching
 from arraygrad.namespaces.kinks import hands_on_nothing, standing_for
 from arraygrad.scipy import OLDEST, serves
 from arraygrad.scipy._agreement import agreed, all_nan
+from arraygrad.scipy._core import over_core
 from arraygrad.scipy._guards import NotDifferentiable, guarded, kind_of, mirror, raw, watched
 
 __all__ = [
@@ -82,6 +83,8 @@ class Rule:
         Ours.
     reason : str
         Why it is refused; empty where it is not.
+    core : str
+        The signature of its core axes, in the language of ops/structure.py; empty where the formula counts them.
     """
 
     name: str
@@ -91,6 +94,7 @@ class Rule:
     values: object = None
     function: object = None
     reason: str = ""
+    core: str = ""
     refuse: dict = field(default_factory=dict)
     gradients: object = None
     signature: object = None
@@ -307,23 +311,25 @@ class Chapter:
         self.module = module
         self.names = {}
 
-    def by_rule(self, name, of, source, **options):
-        """`ruled` for the function `name`."""
-        return self._declared(ruled, name, of, source, options)
+    def by_rule(self, name, of, source, *, core=None, counted="first", each=False, **options):
+        """`ruled` for the function `name`; of any axis, and of stacks, where `core` is a signature (see _core)."""
+        return self._declared(ruled, name, of, source, options, core, counted=counted, each=each)
 
-    def by_composition(self, name, of, source="SciPy", **options):
-        """`composed` for the function `name`."""
-        return self._declared(composed, name, of, source, options)
+    def by_composition(self, name, of, source="SciPy", *, core=None, counted="first", each=False, **options):
+        """`composed` for the function `name`; of any axis, and of stacks, where `core` is a signature (see _core)."""
+        return self._declared(composed, name, of, source, options, core, counted=counted, each=each)
 
     def composition(self, name, of, source, **options):
         """`composition` for the function `name`."""
         return self._declared(composition, name, of, source, options)
 
-    def _declared(self, kind, name, of, source, options):
+    def _declared(self, kind, name, of, source, options, core=None, **axes):
         def decorate(formula):
             values = self.values(name)
             if values is not None:
-                self.names[name] = kind(f"{self.name}.{name}", values, of, source, **options)(formula)
+                whole = formula if core is None else over_core(formula, core, values, **axes)
+                self.names[name] = kind(f"{self.name}.{name}", values, of, source, **options)(whole)
+                REGISTRY[f"{self.name}.{name}"].core = core or ""
             return formula
 
         return decorate

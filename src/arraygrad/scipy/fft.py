@@ -11,6 +11,7 @@ from scipy import fft as _fft
 
 import arraygrad as ag
 from arraygrad.ops import OPS
+from arraygrad.ops._axes import along, at_axis, from_start
 from arraygrad.scipy._declare import Chapter, mirror, raw
 from arraygrad.scipy._everyday import everyday
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
@@ -113,7 +114,7 @@ def _ends(n, axis, ndim, **factors):
     weights = np.ones(n)
     weights[0] *= factors.get("first", 1.0)
     weights[-1] *= factors.get("last", 1.0)
-    return weights.reshape([-1 if i == axis % ndim else 1 for i in range(ndim)])
+    return weights.reshape(along(n, axis, ndim))
 
 
 def _transposed(name, g, type, axis, norm, orthogonalize):
@@ -144,11 +145,11 @@ def _sized(x, n, axis):
     have = raw(x).shape[axis]
     if n is None or n == have:
         return x
-    before = (slice(None),) * (axis % x.ndim)
+    axis = from_start(axis, x.ndim)
     if n < have:
-        return x[(*before, slice(0, n))]
+        return x[at_axis(axis, slice(n))]
     pad = ag.pad if isinstance(x, ag.Tensor) else np.pad
-    return pad(x, tuple((0, n - have) if i == axis % x.ndim else (0, 0) for i in range(x.ndim)))
+    return pad(x, tuple((0, n - have) if i == axis else (0, 0) for i in range(x.ndim)))
 
 
 def _declare(name, inverse):

@@ -64,19 +64,19 @@ for _name in ("fft2", "ifft2"):
     _several(_name, (-2, -1))
 
 
-@_CHAPTER.by_composition("rfft", "x", "the table, packed")
-def _rfft(x, n=None, axis=-1):
+@_CHAPTER.by_composition("rfft", "x", "the table, packed", core="x(m)->(n or m)")
+def _rfft(x, n=None):
     x = _floating(x)
-    size = x.shape[axis] if n is None else int(n)
-    found = ag.moveaxis(ag.fft.rfft(x, n=n, axis=axis), axis, -1)
+    size = x.shape[-1] if n is None else int(n)
+    found = ag.fft.rfft(x, n=n)
     pairs = ag.reshape(ag.stack([ag.real(found), ag.imag(found)], axis=-1), (*found.shape[:-1], -1))
     kept = [0, *range(2, size + 1)]  # the first coefficient is real, so is the last of an even number
-    return ag.moveaxis(ag.take(pairs, np.array(kept), axis=-1), -1, axis)
+    return ag.take(pairs, np.array(kept), axis=-1)
 
 
-@_CHAPTER.by_composition("irfft", "x", "the table, packed")
-def _irfft(x, n=None, axis=-1):
-    x = ag.moveaxis(_floating(x), axis, -1)
+@_CHAPTER.by_composition("irfft", "x", "the table, packed", core="x(m)->(n or m)")
+def _irfft(x, n=None):
+    x = _floating(x)
     have, size = x.shape[-1], x.shape[-1] if n is None else int(n)
     if size < have:
         x = x[..., :size]
@@ -84,7 +84,7 @@ def _irfft(x, n=None, axis=-1):
     zero = ag.zeros((*x.shape[:-1], 1), dtype=x.dtype)
     parts = ag.concat([x[..., :1], zero, x[..., 1:], *[zero] * missing], axis=-1)
     pairs = ag.reshape(parts, (*x.shape[:-1], -1, 2))
-    return ag.moveaxis(ag.fft.irfft(pairs[..., 0] + 1j * pairs[..., 1], n=size, axis=-1), -1, axis)
+    return ag.fft.irfft(pairs[..., 0] + 1j * pairs[..., 1], n=size, axis=-1)
 
 
 # -- cosine and sine transforms ---------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 A rule gets what the table's rule of that parameter gets, by the same names, on NumPy's arrays, which are real. The
 gradient `g` of a result of shape s has the shape (n, *s). What the rule returns has the shape (n, *shape), or one that
 this broadcasts to: the caller sums.
-May import: ops._helpers, numpy.
+May import: ops._axes, numpy.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from arraygrad.ops._helpers import normalize_axes
+from arraygrad.ops._axes import at_axis, normalize_axes
 
 __all__ = ["RULES", "basic_key"]
 
@@ -109,7 +109,7 @@ def _concat(g, arrays_shape, axis):
 
 def _stack(g, axis):
     axis = normalize_axes(axis, g.ndim - 1)[0]
-    return [g[(slice(None),) * (1 + axis) + (i,)] for i in range(g.shape[1 + axis])]
+    return [g[at_axis(1 + axis, i)] for i in range(g.shape[1 + axis])]
 
 
 def _same(g):

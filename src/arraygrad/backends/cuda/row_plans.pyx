@@ -1,5 +1,5 @@
 # RowPlans: reductions and their gradients by kernels over rows, launched with what a first call of the shape settled.
-# May import: core.op, engine.arrayops, backends.cuda.prepared, ops._helpers.
+# May import: core.op, engine.arrayops, backends.cuda.prepared, ops._axes.
 #
 # What it declines (other dtypes, arrays that are not row-major or lie on another device, axes in a list) is left to
 # RowKernels in backends/cuda/rows.py and to the library: each method gives None then.
@@ -10,7 +10,7 @@ from arraygrad.engine.arrayops cimport GradMeta
 
 import math
 
-from arraygrad.ops._helpers import keepdims_shape, normalize_axes
+from arraygrad.ops._axes import keepdims_shape, normalize_axes
 
 cdef enum:
     KEPT = 4096                 # plans, and ways to spread, that are kept; more are forgotten all at once

@@ -1,6 +1,6 @@
 """Kernels that reduce rows and use the result at once: softmax, logsumexp, variance, extrema, each one launch.
 
-May import: backends.cuda.prepared, backends.cuda.texts, ops._helpers, numpy. CuPy is handed in as a module. The CUDA
+May import: backends.cuda.prepared, backends.cuda.texts, ops._axes, numpy. CuPy is handed in as a module. The CUDA
 text compiles as C++ too, for tests.
 
 Note [Rows]
@@ -22,7 +22,7 @@ import numpy
 
 from arraygrad.backends.cuda.prepared import RowLauncher, RowPlan
 from arraygrad.backends.cuda.texts import ROWS
-from arraygrad.ops._helpers import normalize_axes
+from arraygrad.ops._axes import normalize_axes
 
 __all__ = ["KERNELS", "RowKernels", "layout", "source"]
 

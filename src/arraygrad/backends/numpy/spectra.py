@@ -1,10 +1,11 @@
 """What rules of Fourier transforms do with spectra of unusual layout or length.
 
-May import: numpy, ops._fourier. The arrays were made by the rules themselves and may be written.
+May import: ops._axes, numpy, ops._fourier. The arrays were made by the rules themselves and may be written.
 """
 
 import numpy
 
+from arraygrad.ops._axes import at_axis
 from arraygrad.ops._fourier import fitted
 
 __all__ = ["fitted_axes", "weigh_axis"]
@@ -18,7 +19,7 @@ def fitted_axes(a, shape, axes):
 
 def weigh_axis(spectrum, end, axis, weight):
     """Multiply the frequencies from 1 to `end` (exclusive) along an axis."""
-    inner = spectrum[(slice(None),) * axis + (slice(1, end),)]
+    inner = spectrum[at_axis(axis, slice(1, end))]
     if inner.size and inner.strides[-1] == inner.itemsize:
         inner = inner.view(inner.real.dtype)  # a real factor needs no complex products
     numpy.multiply(inner, weight, inner)

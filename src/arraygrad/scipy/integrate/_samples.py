@@ -1,7 +1,7 @@
 """Integrals of samples: linear in the values, rational in the places.
 
-May import: arraygrad, numpy_api.recorded_rules, scipy._axes, scipy._declare, scipy._everyday, scipy._plainly,
-scipy.integrate._chapter, numpy.
+May import: arraygrad, ops._axes, numpy_api.recorded_rules, scipy._axes, scipy._declare, scipy._everyday,
+scipy._plainly, scipy.integrate._chapter, numpy.
 """
 
 import math
@@ -10,6 +10,7 @@ import numpy as np
 
 import arraygrad as ag
 from arraygrad.numpy_api import recorded_rules as rules
+from arraygrad.ops._axes import along
 from arraygrad.scipy._axes import back, own
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._everyday import everyday
@@ -112,7 +113,7 @@ def _simpson_weights(g, y, x=None, dx=1.0, axis=-1):
         weights[-1] += (2.0 * b * b + 3.0 * a * b) / (6.0 * (a + b))
         weights[-2] += (b * b + 3.0 * a * b) / (6.0 * a)
         weights[-3] -= b**3 / (6.0 * a * (a + b))
-    return np.expand_dims(g, axis) * weights.reshape([-1 if i == axis % len(shape) else 1 for i in range(len(shape))])
+    return np.expand_dims(g, axis) * weights.reshape(along(n, axis, len(shape)))
 
 
 everyday("integrate.simpson", "y, *, dx=1.0, axis=-1", "y", numbers=(1, 2))

@@ -56,7 +56,7 @@ def _band(a, count, lower, beyond):
     return ag.where(inside, a[..., np.clip(i, 0, n - 1), np.broadcast_to(j, i.shape)], beyond)
 
 
-@by_composition("cholesky_banded", "ab", "Murray (2016)", core="ab:2")
+@by_composition("cholesky_banded", "ab", "Murray (2016)", core="ab(u,n)->(u,n)")
 def _cholesky_banded(ab, lower=False):
     triangle = _whole(ab, lower)
     factor = ag.linalg.cholesky(_hermitian(triangle, lower), upper=not lower)
@@ -68,7 +68,7 @@ def _hermitian(triangle, lower):
     return triangle + adjoint(ag.tril(triangle, k=-1) if lower else ag.triu(triangle, k=1))
 
 
-@by_composition("cho_solve_banded", "cb_and_lower b", GILES, core="cb_and_lower:2,- b:1|2")
+@by_composition("cho_solve_banded", "cb_and_lower b", GILES, core="cb_and_lower[(u,n),()],b(n,k?)->(n,k?)")
 def _cho_solve_banded(cb_and_lower, b):
     cb, lower = cb_and_lower
     return NAMES["cho_solve"]((_whole(cb, bool(lower)), bool(lower)), ag.asarray(b))
@@ -92,7 +92,14 @@ def _chosen(found, all_values):
     return np.array([int(np.argmin(np.abs(all_values - w))) for w in found], dtype=int)
 
 
-@by_rule("eig_banded", "a_band", "the table: Giles (2008)", core="a_band:2", each=True, inert="select_range max_ev")
+@by_rule(
+    "eig_banded",
+    "a_band",
+    "the table: Giles (2008)",
+    core="a_band(u,n)->(p),(n,p)",
+    each=True,
+    inert="select_range max_ev",
+)
 def _eig_banded(g, ans, a_band, lower=False, eigvals_only=False, select="a"):
     g_w, w, g_v, v = (g, ans, None, None) if eigvals_only else (g[0], ans[0], g[1], ans[1])
 
@@ -110,7 +117,9 @@ def _eig_banded(g, ans, a_band, lower=False, eigvals_only=False, select="a"):
     return gradients_of_composition(call, (g_w, g_v), [ag.asarray(a_band)])[0]
 
 
-@by_composition("eigvals_banded", "a_band", "the table: Giles (2008)", core="a_band:2", each=True, inert="select_range")
+@by_composition(
+    "eigvals_banded", "a_band", "the table: Giles (2008)", core="a_band(u,n)->(p)", each=True, inert="select_range"
+)
 def _eigvals_banded(a_band, lower=False, select="a", select_range=None):
     all_w = NAMES["eigvalsh"](_read(a_band, lower, select), lower=lower)
     found = scipy.linalg.eigvals_banded(raw(a_band), lower=lower, select=select, select_range=select_range)
@@ -182,7 +191,7 @@ def _qr_delete(Q, R, k, p=1, which="row"):
     return _signed_qr(ag.take(a, kept, axis=axis), plain)
 
 
-@by_composition("qr_multiply", "a c", "the table: Giles (2008)", core="a:2 c:1|2", each=True)
+@by_composition("qr_multiply", "a c", "the table: Giles (2008)", core="a(m,n),c(p,q?)->?,(r,n)", each=True)
 def _qr_multiply(a, c, mode="right", conjugate=False):
     a, c = ag.asarray(a), ag.asarray(c)
     if shape_of(a)[0] < shape_of(a)[1]:
@@ -192,7 +201,7 @@ def _qr_multiply(a, c, mode="right", conjugate=False):
     return (mm(c, q) if mode == "right" else mm(q, c)), r
 
 
-@by_composition("rq", "a", "the table: Giles (2008); the QR of the matrix turned round", core="a:2", each=True)
+@by_composition("rq", "a", "the table: Giles (2008); the QR of the matrix turned round", core="a(m,n)->?", each=True)
 def _rq(a, mode="full"):
     a = ag.asarray(a)
     m, n = shape_of(a)
@@ -205,7 +214,7 @@ def _rq(a, mode="full"):
     return r * sign, q * sign[:, None]
 
 
-@by_composition("subspace_angles", "A B", "Knyazev and Argentati (2002)", core="A:2 B:2", each=True)
+@by_composition("subspace_angles", "A B", "Knyazev and Argentati (2002)", core="A(m,n),B(m,p)->(min(n,p))", each=True)
 def _subspace_angles(A, B):
     bases = [NAMES["qr"](ag.asarray(m), mode="economic")[0] for m in (A, B)]
     first, second = bases if shape_of(bases[0])[1] >= shape_of(bases[1])[1] else bases[::-1]
@@ -239,14 +248,14 @@ def _kept_apart(a, which):
 # -- others -----------------------------------------------------------------------------------------------------------
 
 
-@by_composition("diagsvd", "s", DEFINITION, core="s:1", each=True)
+@by_composition("diagsvd", "s", DEFINITION, core="s(n)->(M,N)", each=True)
 def _diagsvd(s, M, N):
     s = ag.asarray(s)
     k = shape_of(s)[0]
     return ag.pad(s[:, None] * np.eye(k), ((0, M - k), (0, N - k)))
 
 
-@by_rule("signm", "A", "Kenney and Laub (1991)", core="A:2", inert="disp")
+@by_rule("signm", "A", "Kenney and Laub (1991)", core="A(n,n)->(n,n)", inert="disp")
 def _signm(g, ans, A):
     # S^2 = 1 and A S = S A give N S' + S' N = A' - S A' S, with N = A S.
     s = adjoint(ans)
@@ -255,14 +264,14 @@ def _signm(g, ans, A):
     return w - mm(mm(s, w), s)
 
 
-@by_composition("matrix_balance", "A", "by pieces: the scales are powers of two", core="A:2", each=True)
+@by_composition("matrix_balance", "A", "by pieces: the scales are powers of two", core="A(n,n)->(n,n),(n,n)", each=True)
 def _matrix_balance(A, permute=True, scale=True, separate=False):
     A = ag.asarray(A)
     _, turn = scipy.linalg.matrix_balance(raw(A), permute, scale, False)
     return mm(mm(np.linalg.inv(turn), A), turn), None
 
 
-@by_composition("fiedler_companion", "a", DEFINITION, core="a:1")
+@by_composition("fiedler_companion", "a", DEFINITION, core="a(n)->(n-1,n-1)")
 def _fiedler_companion(a):
     a = ag.asarray(a)
     n = shape_of(a)[-1]
@@ -274,7 +283,14 @@ def _fiedler_companion(a):
     return ag.where(ones, 1.0, ag.where(labels == 0.0, 0.0, -gather(a, places) / first))
 
 
-@by_composition("ldl", "A", "elimination, by the blocks that SciPy chose", core="A:2", each=True, inert="overwrite_a")
+@by_composition(
+    "ldl",
+    "A",
+    "elimination, by the blocks that SciPy chose",
+    core="A(n,n)->(n,n),(n,n),(n)",
+    each=True,
+    inert="overwrite_a",
+)
 def _ldl(A, lower=True, hermitian=True):
     A = ag.asarray(A)
     if raw(A).dtype.kind == "c":
@@ -302,7 +318,7 @@ def _ldl(A, lower=True, hermitian=True):
     return ag.take(factor, np.argsort(perm), axis=0), d, None
 
 
-@by_composition("hessenberg", "a", "reflections (Householder 1958)", core="a:2", each=True)
+@by_composition("hessenberg", "a", "reflections (Householder 1958)", core="a(n,n)->?", each=True)
 def _hessenberg(a, calc_q=False):
     a = ag.asarray(a) + 0.0
     n = shape_of(a)[0]

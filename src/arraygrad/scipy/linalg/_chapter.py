@@ -1,7 +1,7 @@
 """How a function of scipy.linalg is declared, and what its rules share.
 
-May import: arraygrad, scipy._declare, scipy.linalg._stacks, numpy, SciPy. `core` says how many core axes each argument
-has, and `each` that the formula is for one matrix (see _stacks): stacks are the same for all functions.
+May import: arraygrad, scipy._declare, numpy, SciPy. `core` says which core axes each argument has, and `each` that the
+formula is for one matrix (scipy/_core.py): stacks are the same for all functions.
 """
 
 import numpy as np
@@ -9,31 +9,13 @@ from scipy import linalg
 
 import arraygrad as ag
 from arraygrad.scipy._declare import Chapter, kind_of, raw
-from arraygrad.scipy.linalg._stacks import over_stacks
 
 __all__ = ["NAMES", "adjoint", "by_composition", "by_rule", "constants", "is_complex", "no_rule", "reading", "shape_of"]
 
 CHAPTER = Chapter("linalg", linalg)
 NAMES = CHAPTER.names
+by_rule, by_composition = CHAPTER.by_rule, CHAPTER.by_composition
 constants, no_rule = CHAPTER.constants, CHAPTER.no_rule
-
-
-def by_rule(name, of, source, *, core, each=False, **options):
-    """`ruled` for the function `name`, whose rule is that of stacks too."""
-    return _declared(CHAPTER.by_rule, name, of, source, core, each, options)
-
-
-def by_composition(name, of, source, *, core=None, each=False, **options):
-    """`composed` for the function `name`, that of stacks too; without `core` it counts axes itself."""
-    return _declared(CHAPTER.by_composition, name, of, source, core, each, options)
-
-
-def _declared(declare, name, of, source, core, each, options):
-    def decorate(formula):
-        declare(name, of, source, **options)(formula if core is None else over_stacks(formula, core, each))
-        return formula
-
-    return decorate
 
 
 def adjoint(a):

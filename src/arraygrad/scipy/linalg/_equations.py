@@ -17,7 +17,7 @@ KAO = "Kao and Hennequin (2020)"
 mm = ag.matmul
 
 
-@by_rule("solve_sylvester", "a b q", KAO, core="a:2 b:2 q:0|2")
+@by_rule("solve_sylvester", "a b q", KAO, core="a(m,m),b(n,n),q(m?,n?)->(m,n)")
 def _solve_sylvester(g, ans, a, b, q):
     w = NAMES["solve_sylvester"](adjoint(ag.asarray(a)), adjoint(ag.asarray(b)), g)
     return {
@@ -27,7 +27,7 @@ def _solve_sylvester(g, ans, a, b, q):
     }
 
 
-@by_rule("solve_continuous_lyapunov", "a q", KAO, core="a:2 q:2")
+@by_rule("solve_continuous_lyapunov", "a q", KAO, core="a(n,n),q(n,n)->(n,n)")
 def _solve_continuous_lyapunov(g, ans, a, q):
     w = NAMES["solve_continuous_lyapunov"](adjoint(ag.asarray(a)), g)
     return {"a": lambda: -(mm(w, adjoint(ans)) + mm(adjoint(w), ans)), "q": w}
@@ -37,7 +37,7 @@ if "solve_continuous_lyapunov" in NAMES:
     NAMES["solve_lyapunov"] = NAMES["solve_continuous_lyapunov"]  # SciPy's old name
 
 
-@by_rule("solve_discrete_lyapunov", "a q", KAO, core="a:2 q:2", inert="method")
+@by_rule("solve_discrete_lyapunov", "a q", KAO, core="a(n,n),q(n,n)->(n,n)", inert="method")
 def _solve_discrete_lyapunov(g, ans, a, q):
     a = ag.asarray(a)
     w = NAMES["solve_discrete_lyapunov"](adjoint(a), g)
@@ -55,7 +55,7 @@ def _riccati(residual, multipliers, needs, **matrices):
     return dict(zip(names, found, strict=True))
 
 
-@by_rule("solve_continuous_are", "a b q r", KAO, core="a:2 b:2 q:2 r:2", inert="balanced")
+@by_rule("solve_continuous_are", "a b q r", KAO, core="a(n,n),b(n,k),q(n,n),r(k,k)->(n,n)", inert="balanced")
 def _solve_continuous_are(g, ans, a, b, q, r, needs):
     def residual(a, b, q, r):
         gain = ag.linalg.solve(r, mm(adjoint(b), ans))
@@ -66,7 +66,7 @@ def _solve_continuous_are(g, ans, a, b, q, r, needs):
     return _riccati(residual, NAMES["solve_continuous_lyapunov"](closed, -g), needs, a=a, b=b, q=q, r=r)
 
 
-@by_rule("solve_discrete_are", "a b q r", KAO, core="a:2 b:2 q:2 r:2", inert="balanced")
+@by_rule("solve_discrete_are", "a b q r", KAO, core="a(n,n),b(n,k),q(n,n),r(k,k)->(n,n)", inert="balanced")
 def _solve_discrete_are(g, ans, a, b, q, r, needs):
     def gain(a, b, r):
         return ag.linalg.solve(r + mm(mm(adjoint(b), ans), b), mm(mm(adjoint(b), ans), a))

@@ -41,12 +41,12 @@ def namespace_of(t):
 # -- Cholesky ---------------------------------------------------------------------------------------------------------
 
 
-@by_composition("cholesky", "a", "Murray (2016)", core="a:2")
+@by_composition("cholesky", "a", "Murray (2016)", core="a(n,n)->(n,n)")
 def _cholesky(a, lower=False):
     return ag.linalg.cholesky(ag.asarray(a), upper=not lower)
 
 
-@by_composition("cho_factor", "a", "Murray (2016)", core="a:2")
+@by_composition("cho_factor", "a", "Murray (2016)", core="a(n,n)->(n,n),()")
 def _cho_factor(a, lower=False):
     a = ag.asarray(a)
     factor = ag.linalg.cholesky(a, upper=not lower)
@@ -103,7 +103,7 @@ def _right_solve(b, a):
     return ag.matrix_transpose(ag.linalg.solve(ag.matrix_transpose(a), ag.matrix_transpose(b)))
 
 
-@by_rule("lu", "a", "Giles (2008); de Hoog et al. (2011)", core="a:2")
+@by_rule("lu", "a", "Giles (2008); de Hoog et al. (2011)", core="a(m,n)->?")
 def _lu(g, ans, a, permute_l=False, p_indices=False):
     *_, g_l, g_u = g
     *p, lower, upper = ans
@@ -119,7 +119,7 @@ def _lu(g, ans, a, permute_l=False, p_indices=False):
     return ag.matmul(p, _lu_gradient(g_l, g_u, lower, upper))
 
 
-@by_rule("lu_factor", "a", "Giles (2008); de Hoog et al. (2011)", core="a:2", each=True)
+@by_rule("lu_factor", "a", "Giles (2008); de Hoog et al. (2011)", core="a(m,n)->(m,n),(min(m,n))", each=True)
 def _lu_factor(g, ans, a):
     packed, piv = ans
     m, n = shape_of(packed)
@@ -137,7 +137,7 @@ def _lu_factor(g, ans, a):
     "qr",
     "a",
     "the table: Giles (2008); Seeger et al. (2017)",
-    core="a:2",
+    core="a(m,n)->?",
     each=lambda named: named.get("pivoting", False),
 )
 def _qr(g, ans, a, mode="full", pivoting=False):
@@ -196,7 +196,7 @@ NAMES["qr"] = REGISTRY["linalg.qr"].function = _whole_factors(NAMES["qr"])
 # -- singular values --------------------------------------------------------------------------------------------------
 
 
-@by_rule("svd", "a", "the table: Townsend (2016)", core="a:2")
+@by_rule("svd", "a", "the table: Townsend (2016)", core="a(m,n)->?")
 def _svd(g, ans, a, full_matrices=True, compute_uv=True):
     a = ag.asarray(a)
     if not compute_uv:
@@ -205,7 +205,7 @@ def _svd(g, ans, a, full_matrices=True, compute_uv=True):
     return table.svd(namespace_of(a), tuple(g), tuple(ans), a, full_matrices)
 
 
-@by_composition("svdvals", "a", "the table: Townsend (2016)", core="a:2")
+@by_composition("svdvals", "a", "the table: Townsend (2016)", core="a(m,n)->(min(m,n))")
 def _svdvals(a):
     return ag.linalg.svdvals(ag.asarray(a))
 
@@ -247,7 +247,13 @@ def _generalized(g_w, g_v, w, v, a, b, again):
     return of_a + outer(in_a), -(of_b + outer(in_b))
 
 
-@by_rule("eigh", "a b", "the table: Giles (2008); de Leeuw (2007) with b", core="a:2 b:2", inert="type turbo eigvals")
+@by_rule(
+    "eigh",
+    "a b",
+    "the table: Giles (2008); de Leeuw (2007) with b",
+    core="a(n,n),b(n,n)->?",
+    inert="type turbo eigvals",
+)
 def _eigh(g, ans, a, b=None, lower=True, eigvals_only=False, type=1):
     if type != 1 and b is not None:
         raise NotDifferentiable(f"arraygrad.scipy.linalg.eigh: the derivative is not known for type={type}")
@@ -264,24 +270,24 @@ def _eigh(g, ans, a, b=None, lower=True, eigvals_only=False, type=1):
     return {"a": table.of_triangle(xp, of_a, not lower), "b": table.of_triangle(xp, of_b, not lower)}
 
 
-@by_composition("eigvalsh", "a b", "the table: Giles (2008); de Leeuw (2007) with b", core="a:2 b:2")
+@by_composition("eigvalsh", "a b", "the table: Giles (2008); de Leeuw (2007) with b", core="a(n,n),b(n,n)->(?)")
 def _eigvalsh(a, b=None, lower=True):
     return NAMES["eigh"](ag.asarray(a), b, lower=lower)[0]
 
 
-@by_rule("eig", "a", "the table: Boeddeker et al. (2017)", core="a:2")
+@by_rule("eig", "a", "the table: Boeddeker et al. (2017)", core="a(n,n)->?")
 def _eig(g, ans, a, right=True):
     if not right:
         raise NotDifferentiable("arraygrad.scipy.linalg.eig: the derivative needs right=True; use eigvals")
     return table.eig(namespace_of(ans[1]), tuple(g), tuple(ans), ag.asarray(a))
 
 
-@by_composition("eigvals", "a", "the table: Boeddeker et al. (2017)", core="a:2")
+@by_composition("eigvals", "a", "the table: Boeddeker et al. (2017)", core="a(n,n)->(n)")
 def _eigvals(a):
     return NAMES["eig"](ag.asarray(a))[0]
 
 
-@by_composition("eigh_tridiagonal", "d e", "the table: Giles (2008)", core="d:1 e:1", each=True)
+@by_composition("eigh_tridiagonal", "d e", "the table: Giles (2008)", core="d(n),e(m)->(p),(n,p)", each=True)
 def _eigh_tridiagonal(d, e, eigvals_only=False):
     d, e = ag.asarray(d), ag.asarray(e)
     n = shape_of(d)[0]
@@ -294,7 +300,7 @@ def _eigh_tridiagonal(d, e, eigvals_only=False):
     return NAMES["eigvalsh"](matrix)
 
 
-@by_composition("eigvalsh_tridiagonal", "d e", "the table: Giles (2008)", core="d:1 e:1", each=True)
+@by_composition("eigvalsh_tridiagonal", "d e", "the table: Giles (2008)", core="d(n),e(m)->(p)", each=True)
 def _eigvalsh_tridiagonal(d, e):
     return _eigh_tridiagonal(d, e, True)
 
@@ -302,7 +308,7 @@ def _eigvalsh_tridiagonal(d, e):
 # -- polar decomposition, and bases ----------------------------------------------------------------------------------
 
 
-@by_composition("polar", "a", "definition, by sqrtm", core="a:2")
+@by_composition("polar", "a", "definition, by sqrtm", core="a(m,n)->(m,n),(p,p)")
 def _polar(a, side="right"):
     a = ag.asarray(a)
     if side == "right":
@@ -312,7 +318,7 @@ def _polar(a, side="right"):
     return ag.linalg.solve(p, a), p
 
 
-@by_composition("orthogonal_procrustes", "A B", "Schoenemann (1966), by sqrtm", core="A:2 B:2")
+@by_composition("orthogonal_procrustes", "A B", "Schoenemann (1966), by sqrtm", core="A(m,n),B(m,n)->(n,n),()")
 def _orthogonal_procrustes(A, B):
     m = ag.matmul(adjoint(ag.asarray(A)), ag.asarray(B))
     p = NAMES["sqrtm"](ag.matmul(adjoint(m), m))

@@ -19,7 +19,7 @@ def gather(values, places):
     return ag.reshape(taken, (*shape_of(values)[:-1], *places.shape))
 
 
-@by_composition("toeplitz", "c r", DEFINITION, core="c:1 r:1")
+@by_composition("toeplitz", "c r", DEFINITION, core="c(m),r(n)->(m,n)")
 def _toeplitz(c, r=None):
     c = ag.asarray(c)
     r = (ag.conj(c) if is_complex(c) else c) if r is None else ag.asarray(r)
@@ -28,7 +28,7 @@ def _toeplitz(c, r=None):
     return gather(values, m - 1 - np.arange(m)[:, None] + np.arange(n)[None, :])
 
 
-@by_composition("circulant", "c", DEFINITION, core="c:1")
+@by_composition("circulant", "c", DEFINITION, core="c(n)->(n,n)")
 def _circulant(c):
     c = ag.asarray(c)
     n = shape_of(c)[-1]
@@ -43,7 +43,7 @@ def _hankel(c, r=None):
     return gather(ag.concat([c, r[..., 1:]], axis=-1), np.arange(m)[:, None] + np.arange(n)[None, :])
 
 
-@by_composition("companion", "a", DEFINITION, core="a:1")
+@by_composition("companion", "a", DEFINITION, core="a(n)->(n-1,n-1)")
 def _companion(a):
     a = ag.asarray(a)
     n = shape_of(a)[-1]
@@ -52,7 +52,7 @@ def _companion(a):
     return ag.concat([first, ag.asarray(np.array(rest))], axis=-2)
 
 
-@by_composition("leslie", "f s", DEFINITION, core="f:1 s:1")
+@by_composition("leslie", "f s", DEFINITION, core="f(n),s(m)->(n,n)")
 def _leslie(f, s):
     f, s = ag.asarray(f), ag.asarray(s)
     n = shape_of(f)[-1]
@@ -60,13 +60,13 @@ def _leslie(f, s):
     return ag.concat([f[..., None, :], below], axis=-2)
 
 
-@by_composition("fiedler", "a", DEFINITION, core="a:1")
+@by_composition("fiedler", "a", DEFINITION, core="a(n)->(n,n)")
 def _fiedler(a):
     a = ag.asarray(a)
     return ag.abs(a[..., :, None] - a[..., None, :])
 
 
-@by_composition("convolution_matrix", "a", DEFINITION, core="a:1", refuse={"n": "an integer"})
+@by_composition("convolution_matrix", "a", DEFINITION, core="a(m)->(p,n)", refuse={"n": "an integer"})
 def _convolution_matrix(a, n, mode="full"):
     a = ag.asarray(a)
     m = shape_of(a)[-1]
@@ -81,7 +81,7 @@ def _convolution_matrix(a, n, mode="full"):
     return whole[..., min(n, m) - 1 : max(n, m), :]
 
 
-@by_composition("block_diag", "arrs", DEFINITION, core="arrs:2")
+@by_composition("block_diag", "arrs", DEFINITION, core="arrs[(m,n)]->(sum(m),sum(n))")
 def _block_diag(arrs):
     arrs = [ag.asarray(a) for a in arrs]
     columns = sum(shape_of(a)[-1] for a in arrs)
@@ -99,7 +99,7 @@ def _kron(a, b):
     return np.kron(ag.asarray(a), ag.asarray(b))
 
 
-@by_composition("khatri_rao", "a b", DEFINITION, core="a:2 b:2")
+@by_composition("khatri_rao", "a b", DEFINITION, core="a(m,k),b(n,k)->(m*n,k)")
 def _khatri_rao(a, b):
     a, b = ag.asarray(a), ag.asarray(b)
     product = a[..., :, None, :] * b[..., None, :, :]

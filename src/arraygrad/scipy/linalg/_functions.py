@@ -63,7 +63,7 @@ def _analytic(name, parameter="A"):
         return _adjoint_frechet(name, ag.asarray(given[parameter]), g, ans)
 
     rule.__signature__ = _names(parameter)
-    by_rule(name, parameter, HIGHAM, core=f"{parameter}:2", inert="disp blocksize")(rule)
+    by_rule(name, parameter, HIGHAM, core=f"{parameter}(n,n)->(n,n)", inert="disp blocksize")(rule)
 
 
 def _names(parameter):
@@ -77,7 +77,7 @@ for _name in ("expm", "logm", "sinm", "cosm", "tanm", "sinhm", "coshm", "tanhm")
     _analytic(_name)
 
 
-@by_rule("sqrtm", "A", "Sylvester's equation", core="A:2", inert="disp blocksize")
+@by_rule("sqrtm", "A", "Sylvester's equation", core="A(n,n)->(n,n)", inert="disp blocksize")
 def _sqrtm(g, ans, A):
     x = ag.asarray(ans)
     if len(shape_of(x)) > 2:
@@ -85,12 +85,12 @@ def _sqrtm(g, ans, A):
     return NAMES["solve_sylvester"](adjoint(x), adjoint(x), ag.asarray(g))
 
 
-@by_rule("fractional_matrix_power", "A", HIGHAM, core="A:2", refuse={"t": "it has no rule"})
+@by_rule("fractional_matrix_power", "A", HIGHAM, core="A(n,n)->(n,n)", refuse={"t": "it has no rule"})
 def _fractional_matrix_power(g, ans, A, t):
     return _adjoint_frechet("fractional_matrix_power", ag.asarray(A), g, ans, t)
 
 
-@by_composition("expm_frechet", "A E", HIGHAM, core="A:2 E:2", inert="method")
+@by_composition("expm_frechet", "A E", HIGHAM, core="A(n,n),E(n,n)->?", inert="method")
 def _expm_frechet(A, E, compute_expm=True):
     A, E = ag.asarray(A), ag.asarray(E)
     found = _frechet("expm", A, E)

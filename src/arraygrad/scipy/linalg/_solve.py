@@ -52,7 +52,7 @@ def _symmetric(a, lower):
     return ag.triu(a) + ag.matrix_transpose(ag.triu(a, k=1))
 
 
-@by_composition("solve", "a b", GILES, core="a:2 b:1|2")
+@by_composition("solve", "a b", GILES, core="a(n,n),b(n,k?)->(n,k?)")
 def _solve(a, b, lower=False, assume_a=None, transposed=False):
     structure = _STRUCTURE.get(assume_a)
     if np.size(raw(a)) == 1:  # SciPy divides: by what is no real number too, and right sides of any length
@@ -84,7 +84,7 @@ def triangle(a, lower, unit_diagonal=False):
     return a * (1.0 - np.eye(n)) + np.eye(n)
 
 
-@by_composition("solve_triangular", "a b", GILES, core="a:2 b:1|2")
+@by_composition("solve_triangular", "a b", GILES, core="a(n,n),b(n,k?)->(n,k?)")
 def _solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
     return ag.linalg.solve(turned(triangle(ag.asarray(a), lower, unit_diagonal), trans), ag.asarray(b))
 
@@ -97,7 +97,7 @@ def _solve_other_triangle(g, a, trans=0, lower=False, unit_diagonal=False):
     return scipy.linalg.solve_triangular(a, g, other, lower, unit_diagonal, check_finite=False)
 
 
-@by_rule("inv", "a", GILES, core="a:2")
+@by_rule("inv", "a", GILES, core="a(n,n)->(n,n)")
 def _inv(g, ans, a, assume_a=None, lower=False):
     turned = adjoint(ans)
     found = -ag.matmul(ag.matmul(turned, g), turned)
@@ -118,7 +118,7 @@ def _inv_keeps_what_is_not_read():
     return bool(scipy.linalg.inv(np.array([[1.0, 1.0], [0.0, 1.0]]), assume_a="diagonal")[0, 1] == 1.0)
 
 
-@by_composition("det", "a", "Jacobi's formula, by cofactors", core="a:2")
+@by_composition("det", "a", "Jacobi's formula, by cofactors", core="a(n,n)->()")
 def _det(a):
     return ag.linalg.det(ag.asarray(a))
 
@@ -134,21 +134,21 @@ def _share(a, atol, rtol):
     }
 
 
-@by_composition("pinv", "a", "Golub and Pereyra (1973)", core="a:2", inert="return_rank")
+@by_composition("pinv", "a", "Golub and Pereyra (1973)", core="a(m,n)->(n,m)", inert="return_rank")
 def _pinv(a, atol=None, rtol=None, return_rank=False):
     a = ag.asarray(a)
     found = ag.linalg.pinv(a, **_share(a, atol, rtol))
     return (found, None) if return_rank else found
 
 
-@by_composition("pinvh", "a", "Golub and Pereyra (1973)", core="a:2")
+@by_composition("pinvh", "a", "Golub and Pereyra (1973)", core="a(n,n)->(n,n)")
 def _pinvh(a, atol=None, rtol=None, lower=True, return_rank=False):
     a = reading(ag.asarray(a), lower)
     found = ag.linalg.pinv(a, **_share(a, atol, rtol))
     return (found, None) if return_rank else found
 
 
-@by_composition("lstsq", "a b", "Golub and Pereyra (1973)", core="a:2 b:1|2", each=True)
+@by_composition("lstsq", "a b", "Golub and Pereyra (1973)", core="a(m,n),b(m,k?)->?", each=True)
 def _lstsq(a, b, cond=None):
     a, b = ag.asarray(a), ag.asarray(b)
     m, n = shape_of(a)[-2:]
@@ -165,7 +165,7 @@ def _lstsq(a, b, cond=None):
 # -- factors that were computed before --------------------------------------------------------------------------------
 
 
-@by_composition("cho_solve", "c_and_lower b", GILES, core="c_and_lower:2,- b:1|2")
+@by_composition("cho_solve", "c_and_lower b", GILES, core="c_and_lower[(n,n),()],b(n,k?)->(n,k?)")
 def _cho_solve(c_and_lower, b):
     c, lower = c_and_lower
     if np.any(lower) and not np.all(lower):
@@ -193,7 +193,7 @@ def rows_of(piv, m):
     return order
 
 
-@by_composition("lu_solve", "lu_and_piv b", GILES, core="lu_and_piv:2,1 b:1|2", each=True)
+@by_composition("lu_solve", "lu_and_piv b", GILES, core="lu_and_piv[(n,n),(n)],b(n,k?)->(n,k?)", each=True)
 def _lu_solve(lu_and_piv, b, trans=0):
     lu, piv = lu_and_piv
     lu, b = ag.asarray(lu), ag.asarray(b)
@@ -224,7 +224,7 @@ def _shifted(rows, shifts):
     return ag.where(inside, ag.take_along_axis(ag.asarray(rows), np.clip(places, 0, n - 1), axis=1), 0.0)
 
 
-@by_rule("solve_banded", "ab b", GILES, core="l_and_u:0,0 ab:2 b:1|2", each=True)
+@by_rule("solve_banded", "ab b", GILES, core="l_and_u[()],ab(u,n),b(n,k?)->(n,k?)", each=True)
 def _solve_banded(g, ans, l_and_u, ab, b):
     below, above = l_and_u
     rows = np.arange(below + above + 1)
@@ -241,7 +241,7 @@ def _solve_banded(g, ans, l_and_u, ab, b):
     return {"ab": -ag.where(inside, ag.sum(taken * x_[None, :, :], axis=-1), 0.0), "b": w}
 
 
-@by_composition("solveh_banded", "ab b", GILES, core="ab:2 b:1|2", each=True)
+@by_composition("solveh_banded", "ab b", GILES, core="ab(u,n),b(n,k?)->(n,k?)", each=True)
 def _solveh_banded(ab, b, lower=False):
     ab = ag.asarray(ab)
     width = shape_of(ab)[0] - 1
@@ -262,13 +262,13 @@ def _solveh_banded(ab, b, lower=False):
 # -- Toeplitz and circulant matrices ----------------------------------------------------------------------------------
 
 
-@by_composition("solve_toeplitz", "c_or_cr b", GILES, core="c_or_cr:1,1 b:1|2")
+@by_composition("solve_toeplitz", "c_or_cr b", GILES, core="c_or_cr[(n)],b(n,k?)->(n,k?)")
 def _solve_toeplitz(c_or_cr, b):
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     return ag.linalg.solve(NAMES["toeplitz"](ag.asarray(c), r if r is None else ag.asarray(r)), ag.asarray(b))
 
 
-@by_composition("matmul_toeplitz", "c_or_cr x", "definition", core="c_or_cr:1,1 x:1|2")
+@by_composition("matmul_toeplitz", "c_or_cr x", "definition", core="c_or_cr[(n)],x(n,k?)->(m,k?)")
 def _matmul_toeplitz(c_or_cr, x):
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     return ag.matmul(NAMES["toeplitz"](ag.asarray(c), r if r is None else ag.asarray(r)), ag.asarray(x))

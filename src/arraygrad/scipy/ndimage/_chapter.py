@@ -1,11 +1,12 @@
 """The chapter that functions of scipy.ndimage are declared in, and what its rules share.
 
-May import: arraygrad, scipy._declare, numpy, SciPy.
+May import: arraygrad, ops._axes, scipy._declare, numpy, SciPy.
 """
 
 import numpy as np
 from scipy import ndimage
 
+from arraygrad.ops._axes import normalize_axes
 from arraygrad.scipy._declare import Chapter, raw
 
 __all__ = ["CHAPTER", "NAMES", "PADDING", "axes_of", "each", "extended", "shape_of"]
@@ -34,7 +35,7 @@ def extended(a, width, mode, cval=0.0):
 
 def axes_of(axes, ndim):
     """Axes as a tuple of non-negative ints."""
-    return tuple(range(ndim)) if axes is None else tuple(int(a) % ndim for a in np.atleast_1d(axes))
+    return normalize_axes(axes, ndim)
 
 
 def each(value, count):

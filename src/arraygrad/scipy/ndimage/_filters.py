@@ -1,6 +1,6 @@
 """Filters of images: correlations of the extended image, and filters that select.
 
-May import: arraygrad, scipy._declare, scipy.ndimage._chapter, scipy.signal, numpy.
+May import: arraygrad, ops._axes, scipy._declare, scipy.ndimage._chapter, scipy.signal, numpy.
 
 A filter is a correlation of the image, extended beyond its edges, of which the inner part is kept: its transpose
 follows from those of the two (`scipy.signal`). Weights may be differentiated too.
@@ -9,6 +9,7 @@ follows from those of the two (`scipy.signal`). Weights may be differentiated to
 import numpy as np
 
 import arraygrad as ag
+from arraygrad.ops._axes import along, from_start
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.ndimage._chapter import CHAPTER, axes_of, each, extended, shape_of
@@ -33,12 +34,12 @@ def _correlated(a, weights, modes, cval, origins):
 
 
 def _along(weights, axis, ndim):
-    return ag.reshape(weights, tuple([-1 if i == axis % ndim else 1 for i in range(ndim)]))
+    return ag.reshape(weights, along(-1, axis, ndim))
 
 
 def _correlated1d(a, weights, axis, mode, cval, origin):
     origins = [0] * a.ndim
-    origins[axis % a.ndim] = origin
+    origins[axis] = origin
     return _correlated(a, _along(weights, axis, a.ndim), [mode] * a.ndim, cval, origins)
 
 
@@ -178,7 +179,7 @@ def _edges(name, smooth):
         modes = each(mode, a.ndim)
         found = _correlated1d(a, ag.asarray(np.array([-1.0, 0.0, 1.0])), axis, modes[axis], cval, 0)
         for other in range(a.ndim):
-            if other != axis % a.ndim:
+            if other != from_start(axis, a.ndim):
                 found = _correlated1d(found, ag.asarray(np.array(smooth)), other, modes[other], cval, 0)
         return found
 

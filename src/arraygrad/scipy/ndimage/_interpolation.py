@@ -1,6 +1,6 @@
 """Spline interpolation of images: in the image, the coordinates, and the parameters of a transformation.
 
-May import: arraygrad, scipy._declare, scipy.ndimage._chapter, numpy, SciPy.
+May import: arraygrad, ops._axes, scipy._declare, scipy.ndimage._chapter, numpy, SciPy.
 
 The image's spline coefficients are a linear map along each axis (`spline_filter1d`, applied once to the unit vectors);
 their sum with the B-splines' weights at the coordinates is what is differentiated (Unser 1999).
@@ -13,6 +13,7 @@ import numpy as np
 from scipy import ndimage
 
 import arraygrad as ag
+from arraygrad.ops._axes import normalize_axes
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.ndimage._chapter import CHAPTER, each, extended, shape_of
@@ -177,7 +178,7 @@ def _zoom(input, zoom, order=3, mode="constant", cval=0.0, prefilter=True, *, gr
 @CHAPTER.by_composition("rotate", "input angle", UNSER)
 def _rotate(input, angle, axes=(1, 0), reshape=True, order=3, mode="constant", cval=0.0, prefilter=True):
     a = ag.asarray(input)
-    first, second = sorted(axis % a.ndim for axis in axes)
+    first, second = sorted(normalize_axes(axes, a.ndim))
     turn = ag.asarray(angle) * (math.pi / 180.0)
     cosine, sine = ag.cos(turn), ag.sin(turn)
     rows, columns = shape_of(a)[first], shape_of(a)[second]

@@ -1,7 +1,7 @@
 """Gradients of filters' images in plain backwards: correlations with the weights turned round, borders folded back.
 
-May import: scipy._everyday, scipy._plainly, scipy._guards, scipy.ndimage._chapter, scipy.ndimage._filters, numpy,
-SciPy.
+May import: ops._axes, scipy._everyday, scipy._plainly, scipy._guards, scipy.ndimage._chapter, scipy.ndimage._filters,
+numpy, SciPy.
 """
 
 import functools
@@ -9,6 +9,7 @@ import functools
 import numpy as np
 from scipy import ndimage
 
+from arraygrad.ops._axes import from_start
 from arraygrad.scipy._everyday import everyday
 from arraygrad.scipy._guards import raw
 from arraygrad.scipy._plainly import folded, is_real, plainly
@@ -42,7 +43,7 @@ def _turned_back1d(g, weights, axis, mode, origin):
     n = weights.shape[0]
     before = n // 2 + origin
     after = n - 1 - before
-    width = [(before, after) if i == axis % g.ndim else (0, 0) for i in range(g.ndim)]
+    width = [(before, after) if i == from_start(axis, g.ndim) else (0, 0) for i in range(g.ndim)]
     whole = ndimage.correlate1d(_padded(g, width), weights[::-1], axis, mode="constant", origin=after - n // 2)
     return folded(whole, axis, before, g.shape[axis], PADDING[mode])
 
@@ -154,7 +155,7 @@ def _edges(name, smooth):
             return None
         modes = each(mode, g.ndim)
         for other in range(g.ndim):
-            if other != axis % g.ndim:
+            if other != from_start(axis, g.ndim):
                 g = _turned_back1d(g, np.array(smooth), other, modes[other], 0)
         return _turned_back1d(g, np.array([-1.0, 0.0, 1.0]), axis, modes[axis], 0)
 

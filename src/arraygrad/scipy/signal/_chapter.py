@@ -1,11 +1,12 @@
 """The chapter that functions of scipy.signal are declared in, and what its rules share.
 
-May import: arraygrad, scipy._declare, SciPy.
+May import: arraygrad, ops._axes, scipy._declare, SciPy.
 """
 
 from scipy import signal
 
 import arraygrad as ag
+from arraygrad.ops._axes import at_axis, from_start
 from arraygrad.scipy._declare import Chapter, kind_of, raw
 
 __all__ = ["CHAPTER", "NAMES", "conj", "cut", "is_complex", "shape_of"]
@@ -28,4 +29,4 @@ def conj(a):
 
 def cut(a, start, stop, axis=-1, step=None):
     """a[start:stop:step] along an axis."""
-    return a[(slice(None),) * (axis % a.ndim) + (slice(start, stop, step),)]
+    return a[at_axis(from_start(axis, a.ndim), slice(start, stop, step))]

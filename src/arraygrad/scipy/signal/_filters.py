@@ -91,15 +91,11 @@ def _final(b, a, x, y, zi):
     return ag.stack(found, axis=-1)
 
 
-@CHAPTER.by_composition("lfilter", "b a x zi", SOURCE)
-def _lfilter(b, a, x, axis=-1, zi=None):
+@CHAPTER.by_composition("lfilter", "b a x zi", SOURCE, core="x(n),zi(k)->(n),(k)")
+def _lfilter(b, a, x, zi=None):
     b, a = _normalized(b, a)
-    x = ag.moveaxis(ag.asarray(x), axis, -1)
-    if zi is None:
-        return ag.moveaxis(_recursion(b, a, x, None), -1, axis)
-    zi = ag.moveaxis(ag.asarray(zi), axis, -1)
     y = _recursion(b, a, x, zi)
-    return ag.moveaxis(y, -1, axis), ag.moveaxis(_final(b, a, x, y, zi), -1, axis)
+    return y if zi is None else (y, _final(b, a, x, y, zi))
 
 
 @CHAPTER.by_composition("lfilter_zi", "b a", "Gustafsson (1996)")
@@ -158,17 +154,16 @@ def _both_ways(x, padtype, length, run):
     return found[..., length : shape_of(found)[-1] - length] if length else found
 
 
-@CHAPTER.by_composition("filtfilt", "b a x", SOURCE)
-def _filtfilt(b, a, x, axis=-1, padtype="odd", padlen=None, method="pad"):
+@CHAPTER.by_composition("filtfilt", "b a x", SOURCE, core="x(n)->(n)")
+def _filtfilt(b, a, x, padtype="odd", padlen=None, method="pad"):
     if method != "pad":
         raise NotDifferentiable("arraygrad.scipy.signal.filtfilt: the derivative is known for method='pad'")
     b, a = _normalized(b, a)
     taps = max(shape_of(a)[0], shape_of(b)[0])
     length = 0 if padtype is None else 3 * taps if padlen is None else padlen
     zi = _lfilter_zi(b, a)
-    found = _both_ways(ag.moveaxis(ag.asarray(x), axis, -1), padtype, length,
-                       lambda x, first: _recursion(b, a, x, zi * first) if taps > 1 else b[0] * x)  # fmt: skip
-    return ag.moveaxis(found, -1, axis)
+    return _both_ways(x, padtype, length,
+                      lambda x, first: _recursion(b, a, x, zi * first) if taps > 1 else b[0] * x)  # fmt: skip
 
 
 def _sections(sos):
@@ -176,21 +171,15 @@ def _sections(sos):
     return [_normalized(sos[i, :3], sos[i, 3:]) for i in range(shape_of(sos)[0])]
 
 
-@CHAPTER.by_composition("sosfilt", "sos x zi", SOURCE)
-def _sosfilt(sos, x, axis=-1, zi=None):
-    x = ag.moveaxis(ag.asarray(x), axis, -1)
-    if zi is None:
-        for b, a in _sections(sos):
-            x = _recursion(b, a, x, None)
-        return ag.moveaxis(x, -1, axis)
-    zi = ag.asarray(zi)
+@CHAPTER.by_composition("sosfilt", "sos x zi", SOURCE, core="x(n),zi(2)->(n),(2)")
+def _sosfilt(sos, x, zi=None):
     ends = []
     for i, (b, a) in enumerate(_sections(sos)):
-        start = ag.moveaxis(zi[i], axis, -1)
-        y = _recursion(b, a, x, start)
-        ends.append(ag.moveaxis(_final(b, a, x, y, start), -1, axis))
+        y = _recursion(b, a, x, None if zi is None else zi[i])
+        if zi is not None:
+            ends.append(_final(b, a, x, y, zi[i]))
         x = y
-    return ag.moveaxis(x, -1, axis), ag.stack(ends)
+    return x if zi is None else (x, ag.stack(ends))
 
 
 @CHAPTER.by_composition("sosfilt_zi", "sos", "Gustafsson (1996)")
@@ -202,8 +191,8 @@ def _sosfilt_zi(sos):
     return ag.stack(found)
 
 
-@CHAPTER.by_composition("sosfiltfilt", "sos x", SOURCE)
-def _sosfiltfilt(sos, x, axis=-1, padtype="odd", padlen=None):
+@CHAPTER.by_composition("sosfiltfilt", "sos x", SOURCE, core="x(n)->(n)")
+def _sosfiltfilt(sos, x, padtype="odd", padlen=None):
     coefficients = np.asarray(raw(sos))
     taps = 2 * coefficients.shape[0] + 1
     taps -= min(int(np.sum(coefficients[:, 2] == 0)), int(np.sum(coefficients[:, 5] == 0)))
@@ -215,7 +204,7 @@ def _sosfiltfilt(sos, x, axis=-1, padtype="odd", padlen=None):
             x = _recursion(b, a, x, zi[i] * first)
         return x
 
-    return ag.moveaxis(_both_ways(ag.moveaxis(ag.asarray(x), axis, -1), padtype, length, run), -1, axis)
+    return _both_ways(x, padtype, length, run)
 
 
 # -- smoothing and trends ---------------------------------------------------------------------------------------------
@@ -223,12 +212,10 @@ def _sosfiltfilt(sos, x, axis=-1, padtype="odd", padlen=None):
 _EDGES = {"mirror": "reflect", "nearest": "edge", "wrap": "wrap", "constant": "constant"}
 
 
-@CHAPTER.by_composition("savgol_filter", "x", "Savitzky and Golay (1964)")
-def _savgol(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode="interp", cval=0.0):
-    x = ag.asarray(x)
+@CHAPTER.by_composition("savgol_filter", "x", "Savitzky and Golay (1964)", core="x(n)->(n)")
+def _savgol(x, window_length, polyorder, deriv=0, delta=1.0, mode="interp", cval=0.0):
     if is_complex(x):
         x = ag.real(x)  # SciPy filters the real part alone, with a warning
-    x = ag.moveaxis(x, axis, -1)
     half = window_length // 2
     before = (window_length - 1) // 2  # of an even window one element less lies before the place than after it
     weights = signal.savgol_coeffs(window_length, polyorder, deriv=deriv, delta=delta)
@@ -244,24 +231,22 @@ def _savgol(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode="inte
         left = ag.matmul(x[..., None, :window_length], unit[:half].T)[..., 0, :]
         right = ag.matmul(x[..., None, -window_length:], unit[window_length - half :].T)[..., 0, :]
         inner = ag.concat([left, inner[..., half - before :], right], axis=-1)
-    return ag.moveaxis(inner, -1, axis)
+    return inner
 
 
-@CHAPTER.by_composition("detrend", "data", "the normal equations", inert="overwrite_data")
-def _detrend(data, axis=-1, type="linear", bp=0):
-    data = ag.moveaxis(ag.asarray(data), axis, 0)
+@CHAPTER.by_composition("detrend", "data", "the normal equations", core="data(n)->(n)", inert="overwrite_data")
+def _detrend(data, type="linear", bp=0):
     if type in ("constant", "c"):
-        return ag.moveaxis(data - ag.mean(data, axis=0, keepdims=True), 0, axis)
-    n = shape_of(data)[0]
+        return data - ag.mean(data, axis=-1, keepdims=True)
+    n = shape_of(data)[-1]
     breaks = np.unique(np.concatenate([[0], np.atleast_1d(bp), [n]])).astype(int)
     parts = []
     for start, stop in itertools.pairwise(breaks):
         m = stop - start
         basis, _ = np.linalg.qr(np.stack([np.ones(m), np.arange(1, m + 1) / m], axis=1))
-        part = ag.reshape(data[start:stop], (m, -1))
-        part = part - ag.matmul(basis, ag.matmul(basis.T, part))
-        parts.append(ag.reshape(part, (m, *shape_of(data)[1:])))
-    return ag.moveaxis(ag.concat(parts, axis=0), 0, axis)
+        part = data[..., start:stop]
+        parts.append(part - ag.matmul(ag.matmul(part, basis), basis.T))
+    return ag.concat(parts, axis=-1)
 
 
 CHAPTER.constants("argrelmax", "argrelmin", "argrelextrema", "choose_conv_method")

@@ -10,33 +10,33 @@ from scipy import signal
 
 import arraygrad as ag
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, cut, is_complex, shape_of
+from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, is_complex, shape_of
 
 __all__ = []
 
 
-@CHAPTER.by_composition("upfirdn", "h x", "definition: insert zeros, convolve, keep every down-th")
-def _upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
+@CHAPTER.by_composition("upfirdn", "h x", "definition: insert zeros, convolve, keep every down-th",
+                        core="x(n)->(m)")  # fmt: skip
+def _upfirdn(h, x, up=1, down=1, mode="constant", cval=0):
     if mode not in (None, "constant", "zero") or cval:
         raise NotDifferentiable("arraygrad.scipy.signal.upfirdn: the derivative is known for mode='constant', cval=0")
-    h, x = ag.reshape(ag.asarray(h), (-1,)), ag.moveaxis(ag.asarray(x), axis, -1)
+    h = ag.reshape(ag.asarray(h), (-1,))
     if up > 1:
         n = shape_of(x)[-1]
         x = ag.pad(x[..., None], (*[(0, 0)] * x.ndim, (0, up - 1)))
         x = ag.reshape(x, (*shape_of(x)[:-2], n * up))[..., : (n - 1) * up + 1]
     found = NAMES["fftconvolve"](x, ag.reshape(h, (1,) * (x.ndim - 1) + (-1,)), mode="full", axes=-1)
-    return ag.moveaxis(cut(found, None, None, -1, down), -1, axis)
+    return found[..., ::down]
 
 
-@CHAPTER.by_composition("resample_poly", "x", "definition, by upfirdn")
-def _resample_poly(x, up, down, axis=0, window=("kaiser", 5.0), padtype="constant", cval=None):
+@CHAPTER.by_composition("resample_poly", "x", "definition, by upfirdn", core="x(n)->(m)")
+def _resample_poly(x, up, down, window=("kaiser", 5.0), padtype="constant", cval=None):
     if padtype != "constant" or cval:
         raise NotDifferentiable("arraygrad.scipy.signal.resample_poly: the derivative is known for zeros as padding")
-    x = ag.moveaxis(ag.asarray(x), axis, -1)
     common = math.gcd(int(up), int(down))
     up, down = int(up) // common, int(down) // common
     if up == down == 1:
-        return ag.moveaxis(x + 0.0, -1, axis)
+        return x + 0.0
     n = shape_of(x)[-1]
     wanted = -(-n * up // down)
     if isinstance(window, (list, np.ndarray)):
@@ -52,14 +52,13 @@ def _resample_poly(x, up, down, axis=0, window=("kaiser", 5.0), padtype="constan
     while -(-((n - 1) * up + h.size + before + after) // down) < wanted + removed:
         after += 1
     h = np.concatenate([np.zeros(before), h, np.zeros(after)])
-    return ag.moveaxis(_upfirdn(h, x, up, down)[..., removed : removed + wanted], -1, axis)
+    return _upfirdn(h, x, up, down)[..., removed : removed + wanted]
 
 
-@CHAPTER.by_composition("resample", "x", "definition: the spectrum cut or filled with zeros")
-def _resample(x, num, axis=0, window=None, domain="time"):
+@CHAPTER.by_composition("resample", "x", "definition: the spectrum cut or filled with zeros", core="x(n)->(num)")
+def _resample(x, num, window=None, domain="time"):
     if window is not None or domain != "time":
         raise NotDifferentiable("arraygrad.scipy.signal.resample: the derivative is known in time, without a window")
-    x = ag.moveaxis(ag.asarray(x), axis, -1)
     n = shape_of(x)[-1]
     smaller = min(num, n)
     nyquist = smaller // 2 + 1
@@ -69,7 +68,7 @@ def _resample(x, num, axis=0, window=None, domain="time"):
             factor = np.ones(nyquist)
             factor[-1] = 2.0 if num < n else 0.5
             spectrum = spectrum * factor
-        return ag.moveaxis(ag.fft.irfft(spectrum, n=num) * (num / n), -1, axis)
+        return ag.fft.irfft(spectrum, n=num) * (num / n)
     spectrum = ag.fft.fft(x)
     low, high = spectrum[..., :nyquist], spectrum[..., n - (smaller - nyquist) :] if smaller > nyquist else None
     zeros = np.zeros((*shape_of(x)[:-1], num - smaller), dtype=complex)
@@ -81,21 +80,17 @@ def _resample(x, num, axis=0, window=None, domain="time"):
         low = ag.concat([low[..., :-1], middle], axis=-1)
         zeros = ag.concat([ag.asarray(zeros[..., :-1]), middle], axis=-1)
     parts = [low, ag.asarray(zeros)] + ([] if high is None else [high])
-    return ag.moveaxis(ag.fft.ifft(ag.concat(parts, axis=-1)) * (num / n), -1, axis)
+    return ag.fft.ifft(ag.concat(parts, axis=-1)) * (num / n)
 
 
-@CHAPTER.by_composition("decimate", "x", "definition: a filter, then every q-th element")
-def _decimate(x, q, n=None, ftype="iir", axis=-1, zero_phase=True):
-    x = ag.moveaxis(ag.asarray(x), axis, -1)
+@CHAPTER.by_composition("decimate", "x", "definition: a filter, then every q-th element", core="x(n)->(m)")
+def _decimate(x, q, n=None, ftype="iir", zero_phase=True):
     if ftype == "fir":
         b = signal.firwin((20 * q if n is None else n) + 1, 1.0 / q, window="hamming")
         if zero_phase:
-            found = NAMES["resample_poly"](x, 1, q, axis=-1, window=b)
-        else:
-            found = _upfirdn(b, x, 1, q)[..., : shape_of(x)[-1] // q + bool(shape_of(x)[-1] % q)]
-    elif ftype == "iir":
+            return NAMES["resample_poly"](x, 1, q, axis=-1, window=b)
+        return _upfirdn(b, x, 1, q)[..., : shape_of(x)[-1] // q + bool(shape_of(x)[-1] % q)]
+    if ftype == "iir":
         sos = signal.cheby1(8 if n is None else n, 0.05, 0.8 / q, output="sos")
-        found = NAMES["sosfiltfilt" if zero_phase else "sosfilt"](sos, x, axis=-1)[..., ::q]
-    else:
-        raise NotDifferentiable("arraygrad.scipy.signal.decimate: the derivative is known for ftype 'iir' and 'fir'")
-    return ag.moveaxis(found, -1, axis)
+        return NAMES["sosfiltfilt" if zero_phase else "sosfilt"](sos, x, axis=-1)[..., ::q]
+    raise NotDifferentiable("arraygrad.scipy.signal.decimate: the derivative is known for ftype 'iir' and 'fir'")

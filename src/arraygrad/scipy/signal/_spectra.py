@@ -26,12 +26,10 @@ def _one_sided(n):
     return weights
 
 
-@CHAPTER.by_composition("hilbert", "x", "Marple (1999)")
-def _hilbert(x, N=None, axis=-1):
-    x = ag.moveaxis(ag.asarray(x), axis, -1)
+@CHAPTER.by_composition("hilbert", "x", "Marple (1999)", core="x(n)->(N or n)")
+def _hilbert(x, N=None):
     n = shape_of(x)[-1] if N is None else N
-    found = ag.fft.ifft(ag.fft.fft(x, n=n) * _one_sided(n))
-    return ag.moveaxis(found, -1, axis)
+    return ag.fft.ifft(ag.fft.fft(x, n=n) * _one_sided(n))
 
 
 # -- frequency responses: rational functions of exp(-j w) or j w ------------------------------------------------------
@@ -141,11 +139,10 @@ def _doubled(power, nfft, two_sided):
     return power * weights
 
 
-def _cross(x, y, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis):
-    """Cross spectra of segments (..., segments, frequencies), with the last axes as SciPy has them."""
-    x = ag.moveaxis(ag.asarray(x), axis, -1)
+def _cross(x, y, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling):
+    """Cross spectra of segments (..., segments, frequencies) of signals along the last axis."""
     same = y is None
-    y = x if same else ag.moveaxis(ag.asarray(y), axis, -1)
+    y = x if same else y
     n = max(shape_of(x)[-1], shape_of(y)[-1])
     x, y = (ag.pad(a, (*[(0, 0)] * (a.ndim - 1), (0, n - shape_of(a)[-1]))) for a in (x, y))
     window, length = _window_of(window, nperseg, n)
@@ -172,62 +169,53 @@ def _averaged(power, average):
 WELCH = "Welch (1967)"
 
 
-@CHAPTER.by_composition("welch", "x", WELCH)
+@CHAPTER.by_composition("welch", "x", WELCH, core="x(n)->?,(p)")
 def _welch(x, fs=1.0, window="hann_periodic", nperseg=None, noverlap=None, nfft=None, detrend="constant",
-           return_onesided=True, scaling="density", axis=-1, average="mean"):  # fmt: skip
-    power = _cross(x, None, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis)
-    return None, ag.moveaxis(_averaged(power, average), -1, axis)
+           return_onesided=True, scaling="density", average="mean"):  # fmt: skip
+    power = _cross(x, None, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling)
+    return None, _averaged(power, average)
 
 
-@CHAPTER.by_composition("csd", "x y", WELCH)
+@CHAPTER.by_composition("csd", "x y", WELCH, core="x(n),y(m)->?,(p)", counted="own")
 def _csd(x, y, fs=1.0, window="hann_periodic", nperseg=None, noverlap=None, nfft=None, detrend="constant",
-         return_onesided=True, scaling="density", axis=-1, average="mean"):  # fmt: skip
-    power = _cross(x, y, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis)
-    return None, ag.moveaxis(_averaged(power, average), -1, axis)
+         return_onesided=True, scaling="density", average="mean"):  # fmt: skip
+    power = _cross(x, y, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling)
+    return None, _averaged(power, average)
 
 
-@CHAPTER.by_composition("coherence", "x y", WELCH)
-def _coherence(x, y, fs=1.0, window="hann_periodic", nperseg=None, noverlap=None, nfft=None, detrend="constant",
-               axis=-1):  # fmt: skip
-    both = [_averaged(_cross(u, v, fs, window, nperseg, noverlap, nfft, detrend, True, "density", axis), "mean")
+@CHAPTER.by_composition("coherence", "x y", WELCH, core="x(n),y(m)->?,(p)", counted="own")
+def _coherence(x, y, fs=1.0, window="hann_periodic", nperseg=None, noverlap=None, nfft=None, detrend="constant"):
+    both = [_averaged(_cross(u, v, fs, window, nperseg, noverlap, nfft, detrend, True, "density"), "mean")
             for u, v in ((x, None), (y, None), (x, y))]  # fmt: skip
-    found = (ag.real(both[2]) ** 2 + ag.imag(both[2]) ** 2) / both[0] / both[1]
-    return None, ag.moveaxis(found, -1, axis)
+    return None, (ag.real(both[2]) ** 2 + ag.imag(both[2]) ** 2) / both[0] / both[1]
 
 
-@CHAPTER.by_composition("periodogram", "x", WELCH)
-def _periodogram(x, fs=1.0, window="boxcar", nfft=None, detrend="constant", return_onesided=True, scaling="density",
-                 axis=-1):  # fmt: skip
-    x = ag.moveaxis(ag.asarray(x), axis, -1)
+@CHAPTER.by_composition("periodogram", "x", WELCH, core="x(n)->?,(p)")
+def _periodogram(x, fs=1.0, window="boxcar", nfft=None, detrend="constant", return_onesided=True, scaling="density"):
     n = shape_of(x)[-1]
     if nfft is not None and nfft < n:
         x, n = x[..., :nfft], nfft
-    power = _cross(
-        x, None, fs, "boxcar" if window is None else window, n, 0, nfft, detrend, return_onesided, scaling, -1
-    )
-    return None, ag.moveaxis(power[..., 0, :], -1, axis)
+    window = "boxcar" if window is None else window
+    return None, _cross(x, None, fs, window, n, 0, nfft, detrend, return_onesided, scaling)[..., 0, :]
 
 
-@CHAPTER.by_composition("spectrogram", "x", WELCH)
+@CHAPTER.by_composition("spectrogram", "x", WELCH, core="x(n)->?,?,(p,segments)")
 def _spectrogram(x, fs=1.0, window=("tukey_periodic", 0.25), nperseg=None, noverlap=None, nfft=None,
-                 detrend="constant", return_onesided=True, scaling="density", axis=-1, mode="psd"):  # fmt: skip
+                 detrend="constant", return_onesided=True, scaling="density", mode="psd"):  # fmt: skip
     if mode != "psd":
         raise NotDifferentiable("arraygrad.scipy.signal.spectrogram: the derivative is known for mode='psd'; use stft")
-    n = shape_of(ag.asarray(x))[axis]
-    taken, length = _window_of(window, nperseg, n)
+    taken, length = _window_of(window, nperseg, shape_of(x)[-1])
     noverlap = length // 8 if noverlap is None else noverlap
-    power = _cross(x, None, fs, taken, None, noverlap, nfft, detrend, return_onesided, scaling, axis)
-    power = ag.moveaxis(ag.matrix_transpose(power), -2, axis if axis >= 0 else axis - 1)
-    return None, None, power
+    power = _cross(x, None, fs, taken, None, noverlap, nfft, detrend, return_onesided, scaling)
+    return None, None, ag.matrix_transpose(power)
 
 
 _EXTENSIONS = {"zeros": "constant", "constant": "edge"}
 
 
-@CHAPTER.by_composition("stft", "x", "Allen and Rabiner (1977)")
+@CHAPTER.by_composition("stft", "x", "Allen and Rabiner (1977)", core="x(n)->?,?,(p,segments)")
 def _stft(x, fs=1.0, window="hann_periodic", nperseg=256, noverlap=None, nfft=None, detrend=False, return_onesided=True,
-          boundary="zeros", padded=True, axis=-1, scaling="spectrum"):  # fmt: skip
-    x = ag.moveaxis(ag.asarray(x), axis, -1)
+          boundary="zeros", padded=True, scaling="spectrum"):  # fmt: skip
     window, length = _window_of(window, nperseg, shape_of(x)[-1])
     noverlap = length // 2 if noverlap is None else noverlap
     step, nfft = length - noverlap, length if nfft is None else nfft
@@ -243,5 +231,4 @@ def _stft(x, fs=1.0, window="hann_periodic", nperseg=256, noverlap=None, nfft=No
     two_sided = not return_onesided or is_complex(x)
     found = _transformed(_segments(x, length, step), window, nfft, detrend, two_sided)
     scale = 1.0 / (fs * np.sum(window * window)) if scaling == "psd" else 1.0 / np.sum(window) ** 2
-    found = ag.matrix_transpose(found) * math.sqrt(scale)
-    return None, None, ag.moveaxis(found, -2, axis if axis >= 0 else axis - 1)
+    return None, None, ag.matrix_transpose(found) * math.sqrt(scale)

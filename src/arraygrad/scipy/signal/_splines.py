@@ -10,6 +10,7 @@ import numpy as np
 from scipy import signal as _signal
 
 import arraygrad as ag
+from arraygrad.scipy._axes import back, own
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, shape_of
@@ -22,7 +23,7 @@ UNSER = "linear; Unser et al. (1993)"
 def _along(function, x, axis=-1):
     """A linear filter of vectors, given by SciPy's function, along an axis."""
     unit = np.stack([np.asarray(function(row)) for row in np.eye(shape_of(x)[axis])])
-    return ag.moveaxis(ag.matmul(ag.moveaxis(x, axis, -1), ag.asarray(unit)), -1, axis)
+    return back(ag.matmul(*own(axis, x), ag.asarray(unit)), axis)
 
 
 @CHAPTER.by_composition("cspline1d", "signal", UNSER)

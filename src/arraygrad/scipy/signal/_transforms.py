@@ -27,24 +27,22 @@ ALLEN = "Allen and Rabiner (1977)"
 _CONTOUR = "the contour is constant"
 
 
-@CHAPTER.by_rule("czt", "x", RABINER, refuse={"w": _CONTOUR, "a": _CONTOUR})
-def _czt(g, ans, x, m=None, w=None, a=1 + 0j, axis=-1):
+@CHAPTER.by_rule("czt", "x", RABINER, core="x(n)->(m or n)", refuse={"w": _CONTOUR, "a": _CONTOUR})
+def _czt(g, ans, x, m=None, w=None, a=1 + 0j):
     # y_k = sum_n x_n a^-n w^(n k): the conjugate transpose is such a transform of g, with factors behind it.
-    n = shape_of(x)[axis]
+    n = shape_of(x)[-1]
     m = n if m is None else m
     w = np.exp(-2j * math.pi / m) if w is None else w
-    g = ag.moveaxis(ag.asarray(g), axis, -1)
-    found = NAMES["czt"](g, n, np.conj(w)) * np.conj(complex(a)) ** -np.arange(n)
-    return ag.moveaxis(found, -1, axis)
+    return NAMES["czt"](g, n, np.conj(w)) * np.conj(complex(a)) ** -np.arange(n)
 
 
-@CHAPTER.by_composition("zoom_fft", "x", RABINER)
-def _zoom_fft(x, fn, m=None, fs=2, endpoint=False, axis=-1):
-    m = shape_of(x)[axis] if m is None else m
+@CHAPTER.by_composition("zoom_fft", "x", RABINER, core="x(n)->(m or n)")
+def _zoom_fft(x, fn, m=None, fs=2, endpoint=False):
+    m = shape_of(x)[-1] if m is None else m
     low, high = (0.0, float(fn)) if np.size(fn) == 1 else (float(f) for f in fn)
     scale = (high - low) * m / (fs * (m - 1)) if endpoint else (high - low) / fs
     start = np.exp(2j * math.pi * low / fs)
-    return NAMES["czt"](ag.asarray(x), m, np.exp(-2j * math.pi * scale / m), start, axis=axis)
+    return NAMES["czt"](x, m, np.exp(-2j * math.pi * scale / m), start)
 
 
 def _transform(name, function):
@@ -88,9 +86,8 @@ def _hilbert2(x, N=None, axes=(-2, -1)):
     return ag.moveaxis(ag.fft.ifftn(spectrum, axes=(-2, -1)), (-2, -1), axes)
 
 
-@CHAPTER.by_composition("envelope", "z", "Marple (1999)")
-def _envelope(z, bp_in=(1, None), n_out=None, squared=False, residual="lowpass", axis=-1):
-    z = ag.moveaxis(ag.asarray(z), axis, -1)
+@CHAPTER.by_composition("envelope", "z", "Marple (1999)", core="z(n)->(n_out or n)")
+def _envelope(z, bp_in=(1, None), n_out=None, squared=False, residual="lowpass"):
     n = shape_of(z)[-1]
     n_out = n if n_out is None else n_out
     scale = n_out / n
@@ -114,7 +111,6 @@ def _envelope(z, bp_in=(1, None), n_out=None, squared=False, residual="lowpass",
     base = ag.fft.ifft(band) * scale
     size = ag.real(base) ** 2 + ag.imag(base) ** 2
     found = size if squared else ag.sqrt(size)
-    found = ag.moveaxis(found, -1, axis)
     if residual is None:
         return found
     kept = np.ones(n)
@@ -134,7 +130,6 @@ def _envelope(z, bp_in=(1, None), n_out=None, squared=False, residual="lowpass",
             kept[m // 2] *= 2.0 if n_out < n else 0.5
         half = (spectrum * kept)[..., : m // 2 + 1]
         rest = scale * ag.fft.irfft(half, n=n_out)
-    rest = ag.moveaxis(rest, -1, axis)
     return ag.stack([ag.astype(found, ag.complex128) if complex_input else found, rest])
 
 

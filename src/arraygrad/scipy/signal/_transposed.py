@@ -1,11 +1,12 @@
 """Gradients of signals in plain backwards: the filter run backwards, or the turned correlation.
 
-May import: scipy._everyday, scipy._plainly, scipy.signal._convolutions, scipy.signal._filters, numpy, SciPy.
+May import: ops._axes, scipy._everyday, scipy._plainly, scipy.signal._convolutions, scipy.signal._filters, numpy, SciPy.
 """
 
 import numpy as np
 from scipy import ndimage, signal
 
+from arraygrad.ops._axes import at_axis
 from arraygrad.scipy._everyday import everyday
 from arraygrad.scipy._plainly import folded, is_real, plainly
 from arraygrad.scipy.signal._convolutions import PADDING, starts
@@ -127,7 +128,7 @@ def _turned_back(g, shape, weights, mode, boundary, same):
     # out[i] = sum of weights[k] whole[i + k]: the window begins at its place.
     found = ndimage.correlate(whole, weights, mode="constant", origin=[-(m // 2) for m in size])
     for axis, (n, e) in enumerate(zip(shape, around, strict=True)):
-        part = found[(slice(None),) * axis + (slice(0, n + 2 * e),)]
+        part = found[at_axis(axis, slice(n + 2 * e))]
         found = folded(part, axis, e, n, extension)
     return found
 

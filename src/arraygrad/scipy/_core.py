@@ -1,16 +1,17 @@
-"""Stacks of matrices and vectors: how the leading axes of the arguments of a function of scipy.linalg are counted.
+"""Core axes of SciPy's functions: a formula is written for the last axes, whatever axes a call names or stacks.
 
-May import: arraygrad, core.containers, scipy._guards, numpy.
+May import: arraygrad, core.containers, ops._axes, ops.structure, scipy._guards, numpy.
 
-A function of scipy.linalg takes arrays with so many core axes each, the last ones. The axes before them are those of a
-stack; they broadcast among the arguments, and are the first ones of every result. A declaration says how many core axes
-each argument has, in a text such as "a:2 b:1|2":
+A declaration says with `core`, in the language of ops/structure.py, which axes of its arguments one element of a result
+needs. What it does not name is handed on as it is.
 
-- `b:1|2`: a vector where the argument has one axis or none, else a matrix. `q:0|2` likewise: a number or a matrix.
-- `lu_and_piv:2,1`: of the elements of a tuple. One count holds for all elements (`arrs:2`), and `c_and_lower:2,-`
-  leaves the second one as it is.
-
-An argument with fewer axes than those gets axes of length one in front, as numpy.atleast_1d and atleast_2d give.
+- Where SciPy's function has a parameter `axis` and the formula has none, the core axis of each argument stands there.
+  The formula gets it as the last one, and what the signature says of the results goes back: their first core axis to
+  where that of the arguments stood, further ones to the end. A bare `?` stays as it is.
+- Otherwise core axes are the last ones, as of scipy.linalg's matrices: `a(n,n),b(n,k?)->(n,k?)`. The axes in front are
+  those of a stack; they broadcast among the arguments, and are the first ones of every result. `b(n,k?)` is a vector
+  where it has one axis or none, else a matrix; an argument with fewer axes than it needs gets axes of length one in
+  front, as numpy.atleast_1d and atleast_2d give. Signatures hold for the elements of a tuple too: `[(n,n),(n)]`.
 """
 
 import functools
@@ -21,13 +22,15 @@ import numpy as np
 
 import arraygrad as ag
 from arraygrad.core.containers import flatten, unflatten
+from arraygrad.ops._axes import from_end
+from arraygrad.ops.structure import read
 from arraygrad.scipy._guards import raw
 
-__all__ = ["over_stacks"]
+__all__ = ["over_core"]
 
 
-def over_stacks(formula, core, each=False):
-    """`formula` for stacks of its arguments.
+def over_core(formula, core, values, *, counted="first", each=False):
+    """`formula` for every place of the core axes, and for stacks.
 
     Parameters
     ----------
@@ -35,23 +38,89 @@ def over_stacks(formula, core, each=False):
         A composition, or a rule, which has parameters `g` and `ans` for the gradients of the results and the results.
         It has a parameter for each argument that `core` names.
     core : str
-        How many core axes each argument has.
+        The signature.
+    values : callable
+        SciPy's function, whose `axis` the core axes stand at, if it has one.
+    counted : str
+        By what `axis` is counted, as ops/_axes.py says: "first" or "own".
     each : bool or callable
-        True: the formula is for one matrix, and called for each of a stack. False: it takes leading axes itself, once
-        they are equal in all arguments (but for those without core axes, which stay). In the place of vectors it is
-        given matrices of one column then, where an argument may be either. A callable says which of both it is, given
-        the arguments by name.
+        Of stacks. True: the formula is for one matrix, and called for each of a stack. False: it takes leading axes
+        itself, once they are equal in all arguments (but for those without core axes, which stay). In the place of
+        vectors it is given matrices of one column then, where an argument may be either. A callable says which of both
+        it is, given the arguments by name.
 
     Returns
     -------
     callable
-        With the signature of `formula`. Gradients that it gives have the common leading axes: they are summed where an
-        argument has fewer.
+        With the parameters of `formula`, and `axis`. Gradients that it gives have the common leading axes: they are
+        summed where an argument has fewer.
+
+    Raises
+    ------
+    TypeError
+        If the formula lacks a parameter that `core` names.
     """
-    counts = _parsed(core)
-    missing = counts.keys() - inspect.signature(formula).parameters.keys()
-    if missing:
-        raise TypeError(f"{formula.__name__}: expected a parameter for each of {core!r}, but lacks {sorted(missing)}")
+    names = tuple(inspect.signature(formula).parameters)
+    try:
+        structure = read(formula.__name__, core, names)
+    except ValueError as error:
+        raise TypeError(f"{formula.__name__}: expected a parameter of its own for each of {core!r}: {error}") from None
+    axis = inspect.signature(values).parameters.get("axis")
+    if axis is None or "axis" in names:
+        return _over_stacks(formula, structure, each)
+    return _along(formula, structure, axis.default, counted)
+
+
+# -- along an axis ----------------------------------------------------------------------------------------------------
+
+
+def _along(formula, structure, default, counted):
+    signature = inspect.signature(formula)
+    parameter = inspect.Parameter("axis", inspect.Parameter.KEYWORD_ONLY, default=default)
+    of = structure.operands
+
+    def over(*args, axis=default, **named):
+        named = {**dict(zip(signature.parameters, args, strict=False)), **named}
+        place = from_end(axis, np.ndim(raw(named[of[0].name])))
+
+        def back(a, more):
+            """A result with its core axis, in front of `more` of its own at the end, where that of the arguments is."""
+            return _moved(a, -1 - more, (from_end(axis, a.ndim - more) if counted == "own" else place) - more)
+
+        for operand in of:
+            a = named.get(operand.name)
+            if a is not None:
+                named[operand.name] = _moved(ag.asarray(a), axis if counted == "own" else place, -1)
+        if "g" not in named:
+            return _each_result(structure, formula(**named), back)
+        for key in ("g", "ans"):
+            named[key] = _each_result(structure, named[key], lambda a, more: _moved(a, place - more, -1 - more))
+        return _moved(formula(**named), -1, place)
+
+    over.__name__, over.__doc__ = formula.__name__, formula.__doc__
+    over.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])
+    return over
+
+
+def _moved(a, source, destination):
+    return a if source == destination else ag.moveaxis(a, source, destination)
+
+
+def _each_result(structure, found, function):
+    """function(result, number of its core axes but one) of each result that has any."""
+    if not isinstance(found, tuple):
+        return _each_result(structure, (found,), function)[0]
+    return tuple([
+        function(a, len(result.dims) - 1) if a is not None and result.dims else a
+        for a, result in zip(found, structure.results, strict=False)
+    ])  # fmt: skip
+
+
+# -- stacks -----------------------------------------------------------------------------------------------------------
+
+
+def _over_stacks(formula, structure, each):
+    counts = {operand.name: _counts(operand) for operand in structure.operands}
 
     @functools.wraps(formula)
     def over(*args, **named):
@@ -66,13 +135,11 @@ def over_stacks(formula, core, each=False):
     return over
 
 
-def _parsed(core):
-    """{argument: ((counts of its first element), ...)}"""
-    found = {}
-    for part in core.split():
-        name, _, counts = part.partition(":")
-        found[name] = [None if one == "-" else sorted(map(int, one.split("|"))) for one in counts.split(",")]
-    return found
+def _counts(operand):
+    """The numbers of core axes that an argument may have; for each of its elements, where they differ."""
+    return [
+        sorted({len(dims), sum([not dim.endswith("?") for dim in dims])}) for dims in operand.parts or [operand.dims]
+    ]
 
 
 @dataclass
@@ -121,7 +188,7 @@ def _leaves(named, counts):
         parts = flatten(value)[0] if isinstance(value, (tuple, list)) else [value]
         for place, part in enumerate(parts):
             count = of_elements[place if len(of_elements) > 1 else 0]
-            if part is None or count is None:
+            if part is None:
                 continue
             ndim = np.ndim(raw(part))
             core = min([n for n in count if n >= ndim], default=count[-1])
