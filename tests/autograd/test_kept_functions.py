@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
-from arraygrad.autograd.kept_functions import closed
+from arraygrad.autograd.closed_functions import closed, names_in
 
 pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
 from scipy.sparse.linalg import LinearOperator
@@ -258,6 +258,24 @@ class Derived(Base):
     def of(self, a, x):
         return super().of(a, x) + self.shift
 
+    def by_property(self, a, x):
+        return a * x * super().doubled
+
+    def by_named_class(self, a, x):
+        return a * x * super(Derived, self).doubled  # noqa: UP008
+
+
+def by_a_table(self, g):
+    table, key = {}, "k"
+    table[key] = self.rate
+    self.log[key] = g
+    return g * table[key]
+
+
+def test_what_is_stored_elsewhere_is_read():
+    """A container that is only written is not; one instruction may load two names."""
+    assert names_in(by_a_table.__code__)[3] == {"rate"}
+
 
 def plain_function(a, x):
     return a * x * plain_function.rate
@@ -268,6 +286,10 @@ plain_function.rate = 2.0
 # name -> (function of the model, change of the model)
 CHANGES = {
     "what a property of the base class reads": (lambda m: m.of, lambda m: setattr(m, "rate", 5.0)),
+    "what a property that super finds reads": (lambda m: m.by_property, lambda m: setattr(m, "rate", 5.0)),
+    "what a property that super of a class finds reads": (
+        lambda m: m.by_named_class, lambda m: setattr(m, "rate", 5.0),
+    ),
     "a class attribute": (lambda m: m.of, lambda m: setattr(type(m), "shift", 1.0)),
     "None": (lambda m: lambda a, x: a * x if m.none is None else a, lambda m: setattr(m, "none", [])),
     "a function": (lambda m: lambda a, x: a * m.law(x), lambda m: setattr(m, "law", LAWS["square"])),

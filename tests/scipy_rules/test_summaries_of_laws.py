@@ -6,6 +6,7 @@ SciPy computes them quickly; those that SciPy integrates are drawn from.
 
 import warnings
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -219,3 +220,101 @@ def test_an_integral_over_a_kink_is_seen_by_its_derivatives(place):
     )
     assert float(found.detach()) == pytest.approx(entropy_of_a_trapezoid(0.3, 0.7), rel=1e-3)
     assert size == 0.0
+
+
+# -- sums over laws of counts: of what is beyond the last place, and of places without probability ---------------------
+
+# Laws of counts: shapes, those without a derivative, the places that hold all of the law to the last bits.
+COUNTS = {
+    ("zipf", (6.6,), ()): (1, 20_000),
+    ("zipf", (12.0,), ()): (1, 2000),
+    ("zipfian", (6.6, 1000), (1,)): (1, 1001),
+    ("zipfian", (3.2, 10_000), (1,)): (1, 10_001),
+    ("yulesimon", (9.0,), ()): (1, 20_000),
+    ("yulesimon", (14.5,), ()): (1, 20_000),
+    ("betanbinom", (5, 9.3, 1.4), (0,)): (0, 20_000),
+    ("betanbinom", (50, 12.3, 30.4), (0,)): (0, 20_000),
+    ("skellam", (15.0, 8.0), ()): (-150, 200),
+    ("skellam", (200.0, 8.0), ()): (-150, 600),
+    ("skellam", (0.01, 0.02), ()): (-60, 60),
+    ("poisson", (0.6,), ()): (0, 200),
+    ("geom", (0.01,), ()): (1, 6000),
+    ("nbinom", (0.3, 0.01), ()): (0, 9000),
+    ("logser", (0.9,), ()): (1, 900),
+    ("planck", (4.0,), ()): (0, 200),
+    ("dlaplace", (0.8,), ()): (-300, 300),
+    ("boltzmann", (0.001, 3000), (1,)): (0, 3000),
+    ("betabinom", (5, 2.3, 0.63), (0,)): (0, 6),
+}
+
+
+def long_sum(name, shapes, places, method):
+    """By all places, of SciPy's probabilities."""
+    k = np.arange(*places, dtype=float)
+    with np.errstate(all="ignore"):
+        logs = getattr(scipy.stats, name).logpmf(k, *shapes)
+    p = np.exp(logs)
+    if method == "entropy":
+        return -np.sum(p * np.where(p > 0.0, logs, 0.0))
+    mean = np.sum(p * k)
+    if method == "mean":
+        return mean
+    central = [np.sum(p * (k - mean) ** n) for n in (2, 3)]
+    return central[0] if method == "var" else central[1] / central[0] ** 1.5
+
+
+@pytest.mark.parametrize("method", ["mean", "var", "entropy", "skew"])
+@pytest.mark.parametrize("law", COUNTS, ids=lambda law: f"{law[0]}{law[1]}")
+def test_sums_over_counts_have_all_their_digits(law, method):
+    name, shapes, held = law
+    dist = getattr(stats, name)
+    for i in [i for i in range(len(shapes)) if i not in held]:
+
+        def at(t, i=i):
+            return [t if j == i else v for j, v in enumerate(shapes)]
+
+        def ours(t, at=at):
+            return dist.stats(*at(t), moments="s") if method == "skew" else getattr(dist, method)(*at(t))
+
+        def plain(t, at=at):
+            return long_sum(name, at(t), COUNTS[law], method)
+
+        known = plain(shapes[i])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if method == "entropy" and abs(dist.entropy(*shapes) - known) > 1e-4 * abs(known):  # SciPy's has no digits
+                with pytest.raises(TypeError, match="has too few digits"):
+                    ag.grad(ours)(shapes[i])
+                continue
+            found = ag.grad(ours)(shapes[i])
+        h = 1e-3 * shapes[i]
+        ends = [plain(shapes[i] + k * h) for k in (1, -1, 2, -2)]
+        expected = (8.0 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12.0 * h)
+        assert abs(found - expected) <= 1e-7 * max(abs(expected), 1e-6) + 1e-9 * abs(known) / shapes[i]
+
+
+def zeta_ratio(n):
+    return lambda a: mpmath.zeta(a - n) / mpmath.zeta(a)
+
+
+@pytest.mark.parametrize(("a", "method"), [(2.1, "mean"), (2.5, "mean"), (3.3, "var"), (6.6, "var"), (6.6, "entropy")])
+def test_slow_powers_against_the_zeta_function(a, method):
+    """First and second derivative, of sums of which a million terms have few digits."""
+    formula = {
+        "mean": zeta_ratio(1),
+        "var": lambda a: zeta_ratio(2)(a) - zeta_ratio(1)(a) ** 2,
+        "entropy": lambda a: mpmath.log(mpmath.zeta(a)) - a * mpmath.zeta(a, derivative=1) / mpmath.zeta(a),
+    }[method]
+
+    def ours(a):
+        return getattr(stats.zipf, method)(a)
+
+    with mpmath.workdps(30):
+        expected = [float(mpmath.diff(formula, mpmath.mpf(a), n)) for n in (1, 2)]
+    np.testing.assert_allclose([ag.grad(ours)(a), ag.hessian(ours)(a)], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("a", "method"), [(2.05, "mean"), (3.05, "var")])
+def test_a_sum_that_probabilities_do_not_complete_is_refused(a, method):
+    with pytest.raises(TypeError, match="has too few digits"):
+        ag.grad(lambda a: getattr(stats.zipf, method)(a))(a)

@@ -26,7 +26,7 @@ def names_of(code):
     return names_in(code)[0]
 
 
-_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")
 # Methods by which code writes to a container, or a log, and reads nothing of it.
 LOGS = frozenset(["append", "extend", "add", "update", "insert", "write", "clear", "debug", "info", "warning"])
 
@@ -36,7 +36,9 @@ def _writes(following):
     names = [step.opname for step in following]
     if names and names[0] in _ATTRIBUTES:
         return following[0].argval in LOGS
-    return len(names) == 2 and names[0].startswith("LOAD_") and names[1] == "STORE_SUBSCR"
+    # Of two names that one instruction loads the first is the container: what was loaded before is stored in it.
+    one = names[:1] != [] and names[0].startswith("LOAD_") and not isinstance(following[0].argval, tuple)
+    return one and names[1:] == ["STORE_SUBSCR"]
 
 
 @functools.lru_cache(maxsize=512)

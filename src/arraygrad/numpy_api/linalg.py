@@ -91,6 +91,18 @@ def _kron(a, b):
     return (left * right).reshape([m * n for m, n in zip(rows, columns, strict=True)])
 
 
+@functools.cache
+def _cross_wants_three():
+    """Whether NumPy's cross refuses vectors of two, as from 2.5 on."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            numpy.cross(numpy.zeros(2), numpy.zeros(2))
+        except ValueError:
+            return True
+    return False
+
+
 @implements("cross")
 def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     a, b = tensors(a, b)
@@ -105,6 +117,11 @@ def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     if lengths == (3, 3):
         result = F["cross"](a, b, axis=-1)
     else:
+        if _cross_wants_three():
+            raise ValueError(
+                f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {lengths[0]} and "
+                f"{lengths[1]} dimensional instead."
+            )
         warnings.warn(
             "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. "
             "(deprecated in NumPy 2.0)",

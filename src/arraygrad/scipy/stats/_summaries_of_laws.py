@@ -23,6 +23,16 @@ __all__ = ["Law", "add_summaries"]
 Law = namedtuple("Law", "name dist keys average mean var entropy ends source refuse")
 
 _TERMS = 200_000  # of a sum
+# Of a sum: the part of its terms that is below its last bits; what may be missing beyond the last probability above
+# zero; how far the sum of the probabilities may be from one.
+_NOTHING, _REST, _WHOLE = 1e-18, 1e-12, 1e-8
+# The sum beyond a place is, beside an integral, half the term there, less the twelfth part of its slope, and the 720th
+# part of its third derivative; by the terms at the places -2 to 2 from there.
+_AT_START = np.array([-11.0 / 1440.0, 1.0 / 24.0 + 11.0 / 720.0, 0.5, -1.0 / 24.0 - 11.0 / 720.0, 11.0 / 1440.0])
+# Places and weights of an integral over powers of two, in the logarithm of the place.
+_GAUSS, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(12)
+_OCTAVES = 2.0 ** (np.arange(800.0)[:, None] + 0.5 * (_GAUSS + 1.0))
+_OCTAVE_WEIGHTS = np.broadcast_to(0.5 * np.log(2.0) * _GAUSS_WEIGHTS, _OCTAVES.shape)
 
 
 def integrals(dist, logpdf, ends, kinks=None):
@@ -41,32 +51,103 @@ def integrals(dist, logpdf, ends, kinks=None):
 
 
 def sums(dist, logpmf, keys, fixed):
-    """`average` of a discrete distribution."""
+    """`average` of a discrete distribution.
+
+    Places are summed around the middle as far as a geometric tail reaches. Where what is beyond them counts, the
+    support is summed to its end, or, where it has none, by the Euler-Maclaurin formula (DLMF 2.10.1).
+    """
 
     def average(h, *shapes):
         rshapes = np.broadcast_arrays(*[np.asarray(raw(s), dtype=float) for s in shapes])
         low, high = (np.asarray(v, dtype=float) for v in dist.support(*rshapes))
-        # Sixty standard deviations away a geometric tail is below the last bits of the sum.
-        reach = 60.0 * np.asarray(dist.std(*rshapes)) + 60.0
-        middle = np.asarray(dist.mean(*rshapes))
-        first, last = np.floor(np.maximum(low, middle - reach)), np.ceil(np.minimum(high, middle + reach))
-        count = float(np.max(last - first, initial=0.0)) + 1.0
-        if not count <= _TERMS:
-            raise NotDifferentiable(
-                f"arraygrad.scipy.stats.{dist.name}: the derivative would need a sum of {count:.3g} terms"
-            )
-        k = first[..., None] + np.arange(count)
-        inside = np.asarray(k <= last[..., None])
-        k = np.where(inside, k, first[..., None])
-        logs = logpmf(k, *[
+        at = [
             np.asarray(raw(s))[..., None] if key in fixed else ag.asarray(s)[..., None]
             for key, s in zip(keys, shapes, strict=True)
-        ])  # fmt: skip
-        inside = np.asarray(inside & (np.asarray(raw(logs)) > -700.0))
-        terms = ag.where(inside, h(ag.asarray(k), ag.where(inside, logs, -1.0)) * ag.exp(logs), 0.0)
-        return ag.sum(terms, axis=-1), np.sum(np.abs(np.asarray(raw(terms))), axis=-1)
+        ]  # fmt: skip
+
+        def values(k):
+            """h times the probability at the places k, and the probability's logarithm."""
+            logs = logpmf(k, *at)
+            return h(ag.asarray(k), logs) * ag.exp(logs), logs
+
+        def sizes(k):
+            with np.errstate(all="ignore"), ag.no_grad():
+                terms, logs = (np.asarray(raw(v), dtype=float) for v in values(k))
+            return np.where(logs > -700.0, np.abs(terms), 0.0), logs
+
+        middle, reach = _middle_and_reach(dist, rshapes)
+        first, last = np.floor(np.maximum(low, middle - reach)), np.ceil(np.minimum(high, middle + reach))
+        k, weights = _places(dist, first, last)
+        whole = np.sum(weights * sizes(k)[0], axis=-1)
+
+        def counts(place, end):
+            """Whether terms beyond a place that is not the end of the support have a part in the sum."""
+            inner = np.where(place == end, middle, place)
+            rest = sizes(inner[..., None])[0][..., 0] * (np.abs(inner - middle) + 1.0)
+            return (place != end) & (rest > _NOTHING * whole)
+
+        below, above = counts(first, low), counts(last, high)
+        ended = np.isfinite(high)
+        if np.any(below) or np.any(above):
+            first, last = np.where(below, low, first), np.where(above & ended, high, last)
+            k, weights = _places(dist, first, last)
+            tail, tail_weights = _beyond(last)
+            tail_weights = np.where((above & ~ended)[..., None], tail_weights, 0.0)
+            k, weights = np.concatenate([k, tail], axis=-1), np.concatenate([weights, tail_weights], axis=-1)
+        _, logs = sizes(k)
+        alive = (weights != 0.0) & (logs > -700.0)
+        # The formula may have no derivative at places without probability: they are moved to the likeliest one.
+        best = np.argmax(np.where(alive, logs, -np.inf), axis=-1)[..., None]
+        terms, logs = values(np.where(alive, k, np.take_along_axis(k, best, axis=-1)))
+        weights = np.where(alive, weights, 0.0)
+        total = np.sum(weights * np.exp(np.asarray(raw(logs))), axis=-1)
+        parts = np.abs(np.asarray(raw(terms)))
+        size = np.sum(np.abs(weights) * parts, axis=-1)
+        # So slowly may a power fall that probabilities underflow before the sum is complete.
+        furthest = np.argmax(np.where(alive, np.abs(k - middle[..., None]), -1.0), axis=-1)[..., None]
+        rest = np.take_along_axis(parts * np.abs(k), furthest, axis=-1)[..., 0]
+        complete = ~(above & ~ended) | (rest < _REST * size)
+        return ag.sum(terms * weights, axis=-1), np.where(complete & (np.abs(total - 1.0) < _WHOLE), size, 0.0)
 
     return average
+
+
+def _middle_and_reach(dist, shapes):
+    """Where to sum. Sixty standard deviations away a geometric tail is below the last bits of the sum."""
+    middle, std = np.asarray(dist.mean(*shapes), dtype=float), np.asarray(dist.std(*shapes), dtype=float)
+    known = np.isfinite(middle) & np.isfinite(std)
+    if np.all(known):
+        return middle, 60.0 * std + 60.0
+    low, median, high = (np.asarray(dist.ppf(q, *shapes), dtype=float) for q in (0.1, 0.5, 0.9))
+    return np.where(known, middle, median), np.where(known, 60.0 * std + 60.0, 60.0 * (high - low) + 60.0)
+
+
+def _places(dist, first, last):
+    """All places from `first` to `last`, and ones; zeros beyond `last`."""
+    count = float(np.max(last - first, initial=0.0)) + 1.0
+    if not count <= _TERMS:
+        raise NotDifferentiable(
+            f"arraygrad.scipy.stats.{dist.name}: the derivative would need a sum of {count:.3g} terms"
+        )
+    k = first[..., None] + np.arange(count)
+    inside = np.asarray(k <= last[..., None])
+    return np.where(inside, k, first[..., None]), inside.astype(float)
+
+
+def _beyond(last):
+    """Places and weights whose sum is that over all integers beyond `last`, of what falls as a power does.
+
+    The integral in blocks that double, and the terms of the Euler-Maclaurin formula at its end, whose derivatives are
+    differences of neighbours.
+    """
+    start = last[..., None] + 1.0
+    blocks = _OCTAVES.reshape(-1) * start
+    weights = np.broadcast_to(_OCTAVE_WEIGHTS.reshape(-1), blocks.shape) * blocks
+    near = start + np.arange(-2.0, 3.0)
+    return (
+        np.concatenate([near, blocks], axis=-1),
+        np.concatenate([np.broadcast_to(_AT_START, near.shape), weights], axis=-1),
+    )
 
 
 class _Standard:
