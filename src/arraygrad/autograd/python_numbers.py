@@ -40,7 +40,6 @@ import os
 import sys
 import types
 import warnings
-import weakref
 
 from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
@@ -329,7 +328,7 @@ def becomes_bytes(t, how):
         raise _known(traces, TypeError(text))
 
 
-_rounded: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # trace -> instructions that were told of
+_rounded: dict = {}  # id of a trace that runs -> the instructions that were told of
 
 
 def rounds(t, decimals):
@@ -342,8 +341,11 @@ def rounds(t, decimals):
     while frame.f_back is not None and _is_ours(frame):
         frame = frame.f_back
     key, node = (frame.f_code, frame.f_lasti), gradient_edge(t)[0]
-    for trace in list(RUNNING.values()):
-        told_of_here = _rounded.setdefault(trace, set())
+    traces = list(RUNNING.values())
+    for one in _rounded.keys() - set(map(id, traces)):
+        _rounded.pop(one, None)
+    for trace in traces:
+        told_of_here = _rounded.setdefault(id(trace), set())
         if key in told_of_here or not _follows(trace, node):
             continue
         told_of_here.add(key)
