@@ -147,7 +147,7 @@ ITEMS = {
     "abs": lambda x: abs(x[2]) * x[0],
     "divmod": lambda x: divmod(x[1], 0.5)[1] * divmod(2.0, x[1])[1],
     "pow": lambda x: pow(x[1], 3),
-    "round": lambda x: round(x[1], 1) * x[0] + round(x[1]) * x[2],
+    "round": lambda x: round(x[1]) * x[2] + np.round(x[1]) * x[0],
     "floor": lambda x: math.floor(x[1]) * x[0] + math.ceil(x[1]) * x[2] + math.trunc(x[1]),
     "int": lambda x: int(x[1] * 3) * x[0],
     "copy": lambda x: np.sum(copy.copy(x) * x),
@@ -284,10 +284,48 @@ def test_result_that_is_no_tensor_because_values_left_is_refused_under_every_pol
         ag.grad(f)(X)
 
 
-@pytest.mark.parametrize("f", [lambda x: round(x[0] * x[1], 2), lambda x: np.sum(np.floor(x)), lambda x: np.sum(x > 0)])
+@pytest.mark.parametrize("f", [lambda x: round(x[0] * x[1]), lambda x: np.sum(np.floor(x)), lambda x: np.sum(x > 0)])
 def test_result_that_depends_on_the_arguments_by_steps_only_has_a_zero_gradient_and_a_warning(f):
     with pytest.warns(UserWarning, match="does not depend on the arguments: its derivative is zero"):
         assert ag.grad(lambda x: f(x) * 1.0)(X).tolist() == [0.0, 0.0, 0.0]
+
+
+ROUNDED = {
+    "round": lambda x: round(x[0] * x[1], 4),
+    "numpy.round": lambda x: np.round(x, 3).sum(),
+    "numpy.around": lambda x: np.around(x, 3).sum(),
+    "method": lambda x: x.round(3).sum(),
+    "into an array": lambda x: np.round(x, 3, out=ag.zeros(3)).sum(),
+    "complex": lambda x: np.round(x + 1j * x, 3).real.sum(),
+}
+
+
+@pytest.mark.parametrize("f", ROUNDED.values(), ids=ROUNDED)
+def test_rounding_to_digits_tells_that_a_part_of_the_gradient_is_zero(f):
+    with pytest.warns(UserWarning, match=r"test_numbers.py:\d+, in .* digits has derivative zero") as told:
+        assert ag.grad(lambda x: f(x) + x[0])(X).tolist() == [1.0, 0.0, 0.0]
+    assert len(told) == 1
+
+
+def test_rounding_that_cuts_nothing_off_says_nothing():
+    def f(x):
+        shown = round(ag.stop_gradient(x[0]), 4) + np.round(np.array([1.23456]), 3)[0]
+        return x[1] * (shown + round(x[2]) + np.round(x[2], -1) + np.rint(x[0]))
+
+    ag.grad(f)(X)
+    ag.tensor(1.2345, requires_grad=True).round(2)
+
+
+def test_rounding_in_a_loop_is_told_once():
+    def f(x):
+        total = x[0]
+        for _ in range(50):
+            total = total + np.round(total, 6)
+        return total
+
+    with pytest.warns(UserWarning, match="has derivative zero") as told:
+        ag.grad(f)(X)
+    assert len(told) == 1
 
 
 def test_derivative_that_is_constant_is_no_concern():

@@ -344,7 +344,7 @@ def called_number(cls, *args, **kwargs):
     if made is None:                            # a class that the program derives from it
         return type.__call__(cls, *args, **kwargs)
     for x in args:
-        if type(x) is tensor_type:
+        if type(x) is tensor_type or type(x) is list or type(x) is tuple:
             number = made(*args, **kwargs)
             if number is not None:
                 return number

@@ -210,7 +210,8 @@ class _Walk:
         code = function.__code__
         box = [function.__defaults__ or ()]
         own = references(box) == 2  # the tuple is nobody else's
-        names = code.co_varnames[code.co_argcount - len(box[0]) : code.co_argcount]
+        more = max(0, len(box[0]) - code.co_argcount)  # than there are parameters, which Python leaves unused
+        names = ("",) * more + code.co_varnames[code.co_argcount + more - len(box[0]) : code.co_argcount]
         for k, value in enumerate(box[0]):
             self.item(function if own else None, k, value, depth + 1, parameter(code, names[k]) in self._names)
         for name, value in (function.__kwdefaults__ or {}).items():

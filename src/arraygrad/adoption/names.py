@@ -1,7 +1,8 @@
 """Namespaces that an adopted call reaches, and the places in them.
 
-May import: adoption.exchange, adoption.bindings, adoption.code, adoption.compared, adoption.pairs, adoption.table, the
-standard library, numpy. Begin with Note [What adoption reaches] in reach.py, whose numbers stand here.
+May import: adoption.exchange, adoption.bindings, adoption.code, adoption.compared, adoption.pairs, adoption.table,
+adoption.type_uses, the standard library, numpy. Begin with Note [What adoption reaches] in reach.py, whose numbers
+stand here.
 """
 
 import builtins
@@ -14,6 +15,7 @@ from arraygrad.adoption.compared import ITEMS, codes_of, compared_in, items_comp
 from arraygrad.adoption.exchange import Namespace, forgotten
 from arraygrad.adoption.pairs import pair_of, showing, shows
 from arraygrad.adoption.table import CALLED, SCALAR_TYPES, STAND_INS, WITHOUT_SCALAR_TYPES
+from arraygrad.adoption.type_uses import names_of_types, uses_types_up
 
 __all__ = ["BUILTINS", "CACHES", "NOTHING", "Names", "forget", "renewed", "wanted"]
 
@@ -142,7 +144,7 @@ class Names(Namespace):
             self.namespace[name] = getattr(builtins, name)
             self.added.append(name)
             places.append((self.namespace, name, *STAND_INS[id(self.namespace[name])]))
-        self.places = _but_for(places, kept)
+        self.places = _but_for(places, self._may_show(kept, places))
         self.shared = _shared_but_for({id(place): place for place in (*self._shared.values(), *inside)}.values(), kept)
         self._kept = kept
         self.compared |= keys_in(self.namespace, self.named)
@@ -173,6 +175,24 @@ class Names(Namespace):
             self._whole[id(code)] = compared
             found |= compared[1]
         return found
+
+    def _may_show(self, real, places):
+        """Of these ids of real things those whose stand-ins in places of the namespace might be compared.
+
+        All but the types of scalars where code here uses them up: Note [Types of scalars that stay], 3.
+        """
+        if SCALAR_TYPES.isdisjoint(real) or not self._uses_types_up(places):
+            return real
+        return real - SCALAR_TYPES
+
+    def _uses_types_up(self, places):
+        """Whether no code gets a type of scalars from here, or numpy with them, that could compare it."""
+        modules = {name for _, name, thing, _ in places if thing is numpy}
+        known = {name for _, name, thing, _ in places if id(thing) in SCALAR_TYPES}
+        if not known <= names_of_types() or self._base.attributes & (modules | known):
+            return False
+        codes = {id(code): code for code in (*self._base._codes.values(), *codes_of(self.namespace))}.values()
+        return all(uses_types_up(code, self.namespace) and modules.isdisjoint(handed_over(code)[0]) for code in codes)
 
     def looked_up(self):
         """Names that code was seen to look up here, or takes of the module."""
@@ -239,7 +259,8 @@ class Names(Namespace):
             if self.siblings is None:
                 self.siblings = [self]
             other.siblings = self.siblings
-            other.places = _but_for([place for place in self.places if id(place[2]) not in named], real)
+            shown = self._may_show(named | real, self.places)
+            other.places = _but_for([place for place in self.places if id(place[2]) not in named & shown], real & shown)
             other.shared = _tight(_shared_but_for(self.shared, real | elsewhere), apart)
         return other
 

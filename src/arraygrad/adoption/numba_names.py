@@ -1,8 +1,8 @@
 """What stands in for functions that Numba compiles in adopted calls.
 
 May import: adoption.exchange, adoption.code, adoption.table, autograd.closed_functions, autograd.python_numbers,
-core.containers, core.inplace, core.tensor, numpy_api.rearranging, the standard library, numpy; Numba inside functions,
-where the program has loaded it.
+core.containers, core.inplace, core.tensor, numpy_api.plainly, numpy_api.rearranging, the standard library, numpy; Numba
+inside functions, where the program has loaded it.
 
 Note [Compiled functions]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -15,7 +15,8 @@ Note [Compiled functions]
     it is not compiled.
 (4) A function of numba.vectorize or numba.guvectorize does the same (1, 3): its Python function runs for each element,
     or for each of the parts that its signature says, and dtypes and shapes are those that the compiled one gives.
-    These read their arguments only, so a Tensor without a gradient is handed over as its array.
+    These read their arguments only, so a Tensor without a gradient is handed over as its array. One that is made
+    while the call runs, or that a tuple or class holds, is found by the protocol of ufuncs.
 (5) A numba.cfunc that is called runs as Python, without adoption too. What compiled code calls (`address`, `ctypes`)
     takes numbers.
 Guarded by tests/adoption/test_numba_functions.py and test_numba_ufuncs.py.
@@ -39,6 +40,7 @@ from arraygrad.autograd.python_numbers import Place, warn_at
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, asarray
+from arraygrad.numpy_api.plainly import set_compiled
 from arraygrad.numpy_api.rearranging import Vectorize
 
 __all__ = ["install"]
@@ -49,6 +51,13 @@ _compiling = threading.RLock()  # functions over the real things are in place
 def install():
     """Have what stands in for functions that Numba compiles made when adoption meets them."""
     MAKERS.append(_pair)
+    set_compiled(_ufunc_made)
+
+
+def _ufunc_made(ufunc):
+    """What stands in for a ufunc of Numba's; None for others. Numba asks the protocol: no name has to hold it (4)."""
+    pair = _pair(ufunc)
+    return pair[1] if pair is not None and isinstance(pair[1], _Ufunc) else None
 
 
 def _pair(value):
@@ -86,6 +95,8 @@ def _dispatchers():
 
 def _note(function, frame):
     """Tell once that a function runs as Python (3)."""
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("arraygrad", "numba"):
+        frame = frame.f_back  # Numba's call of the protocol
     place = Place(frame)
     warn_at(
         place,
@@ -340,7 +351,9 @@ def _reached(real):
             f = one.py_func
             held = [f.__globals__[name] for name in names_in(f.__code__) if name in f.__globals__]
             held += [one for cell in f.__closure__ or () for one in contents_of(cell)]
-            waiting += [thing for thing in map(_real, held) if isinstance(thing, _dispatchers())]
+            held = list(map(_real, held))
+            waiting += [thing for thing in held if isinstance(thing, _dispatchers())]
+            waiting += [thing._dispatcher for thing in held if isinstance(thing, _kinds("dufunc.DUFunc"))]
     return list(found.values())
 
 

@@ -250,7 +250,9 @@ class Number(type):
         return type.__subclasscheck__(cls, other) if cls._recorded is None else issubclass(other, cls._real)
 
     def __eq__(cls, other):
-        return other is cls or (cls._recorded is not None and other is cls._real)
+        if other is cls or (cls._recorded is not None and other is cls._real):
+            return True
+        return NotImplemented  # as of any class: a dtype says itself whether it is equal, also in `dtype in (float,)`
 
     def __ne__(cls, other):
         return not cls == other
@@ -297,7 +299,7 @@ class _TypeName(type):
         return issubclass(other, type) if cls is _type else type.__subclasscheck__(cls, other)
 
     def __eq__(cls, other):
-        return other is cls or (cls is _type and other is type)
+        return True if other is cls or (cls is _type and other is type) else NotImplemented
 
     def __ne__(cls, other):
         return not cls == other

@@ -1,7 +1,8 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
-May import: adoption.answers, adoption.exchange, adoption.objects, adoption.scalar_names, adoption.table, core.inplace,
-core.number_lists, core.tensor, numpy_api.arrays, numpy_api.rearranging, numpy.
+May import: adoption.answers, adoption.either, adoption.exchange, adoption.objects, adoption.scalar_names,
+adoption.table, adoption.ufunc_names, core.inplace, core.number_lists, core.tensor, numpy_api.arrays,
+numpy_api.rearranging, numpy.
 """
 
 import collections
@@ -13,7 +14,9 @@ import typing
 
 import numpy
 
+from arraygrad.adoption import ufunc_names
 from arraygrad.adoption.answers import gathered, gathering, has_tensor, is_floating, isinstance_, plain_type, tell_text
+from arraygrad.adoption.either import EitherClass
 from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.objects import asked_again
 from arraygrad.adoption.scalar_names import leave_out
@@ -321,7 +324,7 @@ class _ArrayType(type):
         return getattr(numpy.ndarray, name)
 
     def __eq__(cls, other):
-        return other is cls or other is numpy.ndarray
+        return True if other is cls or other is numpy.ndarray else NotImplemented
 
     def __ne__(cls, other):
         return not cls == other
@@ -334,6 +337,11 @@ class _ArrayType(type):
 
 
 _ndarray: typing.Any = _ArrayType("ndarray", (), {"__module__": "numpy", "__doc__": numpy.ndarray.__doc__})
+
+
+def _poly1d(c_or_r, r=False, variable=None):
+    """numpy.poly1d of a list of Tensors too; of arrays it is plain code, recorded as it runs."""
+    return numpy.poly1d(gathered(c_or_r), r, variable)
 
 
 def _joined(result, items):
@@ -392,11 +400,13 @@ _MODULES = (
 
 def install():
     """Put what stands in for numpy, numpy.linalg, numpy.fft and their functions into the table."""
+    ufunc_names.install(stand_in)
     for real, other in CREATION.items():
         stand_in(real, other)
     Vectorize.recordable = staticmethod(lambda made: _recordable(made) if makes_tensors() else made)
     stand_in(numpy.isscalar, _isscalar)
     stand_in(numpy.block, _array_of(numpy.block))
+    stand_in(numpy.poly1d, EitherClass(numpy.poly1d, _poly1d))
     for joined, columns in ((numpy.r_, False), (numpy.c_, True)):
         stand_in(joined, Joined(joined, columns, _joined))
     stand_in(numpy.lib.stride_tricks.as_strided, _of_tensors(numpy.lib.stride_tricks.as_strided, as_strided))

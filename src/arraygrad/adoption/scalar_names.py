@@ -5,8 +5,9 @@ numpy.
 
 Note [Types of scalars that stay]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-(1) A call with a floating-point or complex Tensor is a cast, as NumPy's is of an array: an array of that dtype, the
-    array itself where it has it, a scalar where there are no axes. A complex Tensor does not become a real one.
+(1) A call with a floating-point or complex Tensor, or a list of such, is a cast, as NumPy's is of an array: an array of
+    that dtype, the array itself where it has it, a scalar where there are no axes. A complex Tensor does not become a
+    real one.
 (2) The stand-in is a class derived from the real type and equal to it, so that it is a dtype, a key and a class to
     compare with as the real one is.
 (3) What code compares by `is` is another object than its stand-in. Where any code that the call reaches compares one
@@ -19,7 +20,7 @@ import types
 
 import numpy
 
-from arraygrad.adoption.answers import is_floating, raw_of
+from arraygrad.adoption.answers import gathered, is_floating, raw_of
 from arraygrad.adoption.exchange import makes_tensors
 from arraygrad.adoption.number_names import Number, derived
 from arraygrad.adoption.table import SCALAR_TYPES, WITHOUT_SCALAR_TYPES, stand_in, stands_for
@@ -38,7 +39,7 @@ def _cast(real):
     def cast(*args, **kwargs):
         if len(args) != 1 or kwargs or not makes_tensors():
             return None
-        (t,) = args
+        t = gathered(args[0])
         if not isinstance(t, Tensor) or not is_floating(t) or not isinstance(raw_of(t), numpy.ndarray):
             return None
         if t.dtype.kind == "c" != dtype.kind:

@@ -1,7 +1,7 @@
 """What stands in for SciPy in adopted calls: the functions of arraygrad.scipy, chapter by chapter as they are loaded.
 
-May import: adoption.answers, adoption.exchange, adoption.code, adoption.table, adoption.numpy_names, the standard
-library; arraygrad.scipy by its name, as SciPy is optional.
+May import: adoption.answers, adoption.either, adoption.exchange, adoption.code, adoption.table, adoption.numpy_names,
+the standard library; arraygrad.scipy by its name, as SciPy is optional.
 """
 
 import functools
@@ -12,6 +12,7 @@ import types
 
 from arraygrad.adoption.answers import CLASSES
 from arraygrad.adoption.code import imported, names_in
+from arraygrad.adoption.either import Either, EitherClass
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.numpy_names import module_of
 from arraygrad.adoption.table import stand_in
@@ -88,64 +89,14 @@ def _install(chapter):
         if isinstance(value, types.FunctionType):
             stand_in(real, _gate(real, value))
         elif isinstance(real, type):
-            stand_in(real, _EitherClass(real, value))
+            stand_in(real, EitherClass(real, value))
         elif not isinstance(value, type):
-            stand_in(real, _Either(real, value))
+            stand_in(real, Either(real, value))
     CLASSES.update({id(cls): counts_as for cls, counts_as in getattr(ours, "KINDS", {}).items()})
     for name, module in list(sys.modules.items()):
         if name.startswith(f"scipy.{chapter}.") and "._" not in name and isinstance(module, types.ModuleType):
             stand_in(module, module_of(module))
     stand_in(sys.modules[f"scipy.{chapter}"], module_of(sys.modules[f"scipy.{chapter}"]))
-
-
-class _Either:
-    """An object of SciPy's, such as a distribution: ours in adopted calls, SciPy's own elsewhere."""
-
-    __slots__ = ("_ours", "_real")
-
-    def __init__(self, real, ours):
-        self._real = real
-        self._ours = ours
-
-    def __getattr__(self, name):
-        ours = is_on() and getattr(self._ours, name, None)
-        return ours or getattr(self._real, name)
-
-    def __call__(self, *args, **kwargs):
-        return (self._ours if is_on() else self._real)(*args, **kwargs)
-
-    def __copy__(self):
-        return self
-
-    def __deepcopy__(self, memo):
-        return self
-
-
-class _EitherClass(_Either):
-    """A class of SciPy's, such as an interpolant: in adopted calls it makes objects of ours.
-
-    Both count as its instances, and a class that is derived from it is derived from SciPy's.
-    """
-
-    __slots__ = ()
-
-    def __instancecheck__(self, obj):
-        return isinstance(obj, self._classes())
-
-    def __subclasscheck__(self, cls):
-        return issubclass(cls, self._classes())
-
-    def __mro_entries__(self, bases):
-        return (self._real,)
-
-    def __eq__(self, other):
-        return other is self or other is self._real
-
-    def __hash__(self):
-        return hash(self._real)
-
-    def _classes(self):
-        return (self._real, self._ours) if isinstance(self._ours, type) else (self._real,)
 
 
 def _gate(real, ours):

@@ -17,6 +17,8 @@ it computes is zero, or that of a part of it.
 (3) `int`, `bool`, `__index__`, comparisons, `round(t)`, `math.floor`, `math.ceil` and `math.trunc` have no slope: they
     give plain values everywhere. So do text and printing, and functions of NumPy's that give truth values or whole
     numbers, of lists of Tensors: `numpy.isnan([t, u])`.
+    Digits that are kept (`round(t, 3)`, `numpy.round(x, 3)`) are recorded with slope zero; inside a transform a warning
+    tells, as such a rounding is most often meant for the eye.
 (4) Where grad mode is off nothing is recorded, so nothing is lost.
 (5) A function may catch the TypeError, or let values out on purpose (`t.numpy()`). The trace notes both. If its result
     then depends on no argument, the transform raises instead of returning zeros (`Trace.check_result`); if it does, the
@@ -324,6 +326,35 @@ def becomes_bytes(t, how):
             "are meant."
         )
         raise _known(traces, TypeError(text))
+
+
+_rounded: dict = {}  # id of a trace that runs -> the instructions that were told of
+
+
+def rounds(t, decimals):
+    """`t`, which requires grad, is rounded to some digits: a warning tells, once per place and trace.
+
+    The slope is zero, and right, but not the one that the program shows on a larger scale: rounding that is meant for
+    the eye cuts the gradient off.
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame):
+        frame = frame.f_back
+    key, node = (frame.f_code, frame.f_lasti), gradient_edge(t)[0]
+    traces = list(RUNNING.values())
+    for one in _rounded.keys() - set(map(id, traces)):
+        _rounded.pop(one, None)
+    for trace in traces:
+        told_of_here = _rounded.setdefault(id(trace), set())
+        if key in told_of_here or not _follows(trace, node):
+            continue
+        told_of_here.add(key)
+        at = Place(frame)
+        warn_at(
+            at,
+            f"{at}: what is rounded to {decimals} digits has derivative zero, so no gradient flows through it. Leave "
+            "the rounding out, or round arraygrad.stop_gradient(x) where a constant is meant.",
+        )
 
 
 def place():

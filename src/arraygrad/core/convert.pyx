@@ -44,6 +44,12 @@ cdef object guard():
     return _guard
 
 
+def before_rounding(TensorBase t, decimals):
+    """Tell of a recorded Tensor that is rounded to some digits while a transform follows it: the slope is zero."""
+    if RUNNING and t.requires_grad:
+        guard().rounds(t, decimals)
+
+
 def place():
     """Where the running program is, as text."""
     return guard().place()

@@ -430,7 +430,7 @@ cdef int store(TensorBase t, object key, object value) except -1:
         value = listed(value)
         return setitem(t, key, value)
     elif type(value) is not backend.array_type and not is_static(value):
-        other = held_array(value)
+        other = value.__recorded__() if hasattr(type(value), "__recorded__") else held_array(value)  # see scipy.sparse
         if other is None and not hasattr(value, "__array__"):
             other = held_number(value)
         if other is not None:

@@ -22,7 +22,7 @@ from arraygrad.core.protocol_shapes import ptp
 from arraygrad.core.protocols import add_protocol_functions, add_recorded, is_served, numpy_function
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
-from arraygrad.numpy_api.plainly import computed_plainly
+from arraygrad.numpy_api.plainly import computed_plainly, stand_in_of
 from arraygrad.ops import OPS
 
 __all__ = ["array_function", "array_ufunc", "handlers", "numpy_name", "ufuncs"]
@@ -101,6 +101,9 @@ def array_ufunc(ufunc, method, inputs, kwargs):
         kwargs = {key: _raw(value) for key, value in kwargs.items()}
         return getattr(ufunc, method)(*map(_raw, inputs), **kwargs)
     op = _plain.get(ufunc)
+    compiled = stand_in_of(ufunc) if op is None and method == "__call__" else None
+    if compiled is not None:
+        return compiled(*inputs, **kwargs)
     if op is not None and method == "__call__" and len(kwargs) == 1 and isinstance(kwargs.get("out"), tuple):
         (out,) = kwargs["out"]
         if isinstance(out, Tensor) and any(type(x) is Tensor for x in inputs):

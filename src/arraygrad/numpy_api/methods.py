@@ -1,6 +1,6 @@
 """NumPy's everyday methods of Tensor, with NumPy's signatures, each a call of one or a few table operations.
 
-May import: _hints, engine.node, core.given, core.inplace, ops, core.attributes, core.tensor, core.views,
+May import: _hints, engine.node, core.convert, core.given, core.inplace, ops, core.attributes, core.tensor, core.views,
 namespaces.bind, numpy_api.more_methods, numpy. Operators, indexing and attributes are written in the core (`tensor`).
 """
 
@@ -13,6 +13,7 @@ import numpy
 
 from arraygrad._hints import HINTED, Hint, unexpected
 from arraygrad.core.attributes import allow_attributes, document, install_hints
+from arraygrad.core.convert import before_rounding
 from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import is_scalar
 from arraygrad.core.tensor import Tensor, apply_op, backend_of, install_methods, metadata_of
@@ -274,6 +275,8 @@ def round(self, decimals=0, out=None):
         if decimals >= 0:
             return apply_op(_ROUND, (self,))
         raise TypeError("round() of an integer tensor takes decimals >= 0: convert it with astype(float) first")
+    if decimals > 0:
+        before_rounding(self, decimals)
     scale = 10.0 ** math.fabs(decimals)
     return apply_op(_ROUND, (self * scale,)) / scale if decimals > 0 else apply_op(_ROUND, (self / scale,)) * scale
 

@@ -11,15 +11,29 @@ import numpy
 
 from arraygrad.core.tensor import Tensor, wrap_raw
 
-__all__ = ["computed_plainly", "set_adoption"]
+__all__ = ["computed_plainly", "set_adoption", "set_compiled", "stand_in_of"]
 
 _adopting = None  # whether this thread runs an adopted call; see set_adoption
+_compiled = None  # what records another library's ufunc; see set_compiled
 
 
 def set_adoption(question):
     """Have `question()` say whether this thread runs an adopted call."""
     global _adopting
     _adopting = question
+
+
+def set_compiled(stand_in):
+    """Have `stand_in(ufunc)` give what records a ufunc of another library's in an adopted call, None: nothing does."""
+    global _compiled
+    _compiled = stand_in
+
+
+def stand_in_of(ufunc):
+    """What records a ufunc of another library's, wherever the program holds it; None outside of adopted calls."""
+    if type(ufunc) is numpy.ufunc or _compiled is None or _adopting is None or not _adopting():
+        return None
+    return _compiled(ufunc)
 
 
 def computed_plainly(function, args, kwargs, refusal):

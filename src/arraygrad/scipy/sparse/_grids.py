@@ -88,8 +88,11 @@ class Grid:
         if args and args[0] is self and not kwargs and len(args) == 1:
             if function is np.ravel:
                 return self.A1
-            if function in (np.sum, np.linalg.norm):
+            if function in (np.sum, np.linalg.norm, np.linalg.det, np.linalg.eigvals, np.linalg.eigvalsh):
                 return function(self.A)
+        if function in (np.linalg.solve, np.linalg.inv, np.linalg.pinv, np.linalg.cholesky) and not kwargs:
+            found = function(*[dense_of(a) for a in args])
+            return Grid(found) if isinstance(found, Tensor) and found.ndim == 2 else found
         raise NotDifferentiable(
             f"arraygrad.scipy.sparse: numpy.{function.__name__} of a numpy.matrix of Tensors: take its A1 or A"
         )

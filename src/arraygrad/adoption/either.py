@@ -1,0 +1,58 @@
+"""Objects and classes of libraries that are ours in adopted calls and the library's own elsewhere.
+
+May import: adoption.exchange.
+"""
+
+from arraygrad.adoption.exchange import is_on
+
+__all__ = ["Either", "EitherClass"]
+
+
+class Either:
+    """An object of a library's, such as a distribution of SciPy's: ours in adopted calls, else the library's own."""
+
+    __slots__ = ("_ours", "_real")
+
+    def __init__(self, real, ours):
+        self._real = real
+        self._ours = ours
+
+    def __getattr__(self, name):
+        ours = is_on() and getattr(self._ours, name, None)
+        return ours or getattr(self._real, name)
+
+    def __call__(self, *args, **kwargs):
+        return (self._ours if is_on() else self._real)(*args, **kwargs)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+class EitherClass(Either):
+    """A class of a library's, such as an interpolant of SciPy's: in adopted calls it makes objects of ours.
+
+    Both count as its instances, and a class that is derived from it is derived from the library's.
+    """
+
+    __slots__ = ()
+
+    def __instancecheck__(self, obj):
+        return isinstance(obj, self._classes())
+
+    def __subclasscheck__(self, cls):
+        return issubclass(cls, self._classes())
+
+    def __mro_entries__(self, bases):
+        return (self._real,)
+
+    def __eq__(self, other):
+        return True if other is self or other is self._real else NotImplemented
+
+    def __hash__(self):
+        return hash(self._real)
+
+    def _classes(self):
+        return (self._real, self._ours) if isinstance(self._ours, type) else (self._real,)
