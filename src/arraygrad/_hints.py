@@ -1,7 +1,7 @@
 """Names of PyTorch, HIPS autograd, JAX and NumPy that arraygrad has not, and what to write in their place.
 
 Imports nothing. An attribute that is missing stays missing: every hint is the text of an AttributeError or TypeError
-that would be raised anyway. `Hint` stands in the base class of Tensor under each name of HINTED, so that attributes
+that would be raised anyway, but for a few that an adopted program asks of a plain array. `Hint` stands in the base class of Tensor under each name of HINTED, so that attributes
 that are there are looked up as fast as without; modules ask `missing` when a name was not found.
 """
 
@@ -75,6 +75,10 @@ _TENSOR = {
     "is_complex": "use arraygrad.isdtype(t.dtype, 'complex floating')",
     # values and the graph
     "data": "use t.array for the raw array (what is written there is not recorded), or t.detach()",
+    "ctypes": "compiled code takes plain arrays: t.array.ctypes",
+    "tofile": "write t.array, which is the plain array",
+    "dump": "pickle the Tensor, or t.array.dump(file)",
+    "dumps": "use pickle.dumps(t), or t.array.dumps()",
     "clone": "use t.copy(), which is recorded; t.detach().copy() for the values alone",
     "value": "use t.array or t.numpy()",
     "_value": "use t.array or t.numpy(); arraygrad has no boxes",
@@ -328,6 +332,15 @@ _KEYWORDS = {
 
 # Names of Tensor that only carry a hint; `dir(t)` leaves them out.
 HINTED = frozenset((*_TENSOR, *_FUNCTIONS))
+# Those that an array has, which a Tensor gives in adopted calls where no gradient reaches it.
+_OF_ARRAYS = frozenset(("ctypes", "data", "dump", "dumps", "tofile"))
+_of_array = None  # see set_plain
+
+
+def set_plain(attribute):
+    """Have `attribute(t, name)` give attributes of the plain array that a Tensor would be; AttributeError: of no such."""
+    global _of_array
+    _of_array = attribute
 
 
 class Hint:
@@ -339,6 +352,11 @@ class Hint:
         self.name = name
 
     def __get__(self, t, owner=None):
+        if t is not None and self.name in _OF_ARRAYS and _of_array is not None:
+            try:
+                return _of_array(t, self.name)
+            except AttributeError:
+                pass
         text = _TENSOR.get(self.name) or f"use the function arraygrad.{self.name}"
         # Without name and obj: Python would add names that are spelled alike.
         raise AttributeError(f"'Tensor' object has no attribute {self.name!r}: {text}", name=None, obj=None)

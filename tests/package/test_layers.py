@@ -107,6 +107,9 @@ MAY_IMPORT = {
             "written_scalars",
         )
     },
+    "core.convert": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
+    "core.exports": {"_hints"}
+    | {f"core.{name}" for name in ("value", "overwriting", "given", "operands", "apply", "convert")},
     "core.inplace": ENGINE
     | {
         f"core.{name}"
@@ -114,6 +117,7 @@ MAY_IMPORT = {
             "op",
             "value",
             "overwriting",
+            "exports",
             "operands",
             "arguments",
             "nodes",
@@ -145,7 +149,6 @@ MAY_IMPORT = {
     },
     "core.saved_handles": ENGINE
     | {f"core.{name}" for name in ("op", "value", "saved", "constants", "kept_numbers", "nodes", "function")},
-    "core.convert": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.adopted": ENGINE | {f"core.{name}" for name in ("op", "value", "apply", "convert", "inplace")},
     "core.protocol_shapes": ENGINE
     | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "number_lists", "views")},

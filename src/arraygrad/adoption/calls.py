@@ -1,8 +1,8 @@
 """`adopt`: a function whose program makes recordable arrays and keeps its numbers recorded while it runs.
 
-May import: adoption.answers, adoption.exchange, adoption.bindings, adoption.cupy_names, adoption.kept, adoption.lent,
-adoption.names, adoption.pairs, adoption.pickled, adoption.reach, adoption.numba_names, adoption.numpy_names,
-adoption.number_names, adoption.scipy_names, adoption.setting, autograd.python_numbers, core.adopted, adoption.asked,
+May import: adoption.answers, adoption.exchange, adoption.bindings, adoption.compiled_names, adoption.cupy_names,
+adoption.kept, adoption.lent, adoption.names, adoption.pairs, adoption.pickled, adoption.reach, adoption.numba_names,
+adoption.numpy_names, adoption.number_names, adoption.scipy_names, adoption.setting, autograd.python_numbers, core.adopted, adoption.asked,
 engine.later, numpy_api.plainly.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
@@ -34,6 +34,7 @@ import sys
 
 from arraygrad.adoption import (
     asked,
+    compiled_names,
     cupy_names,
     lent,
     numba_names,
@@ -68,6 +69,7 @@ numpy_names.install()
 number_names.install()
 pickled.install()
 numba_names.install()
+compiled_names.install()
 lent.install()
 
 
@@ -135,7 +137,7 @@ def _look_for_libraries():
     global _modules
     if len(sys.modules) != _modules:
         _modules = len(sys.modules)
-        if scipy_names.refresh() | cupy_names.refresh():
+        if scipy_names.refresh() | cupy_names.refresh() | compiled_names.refresh():
             forgetting(forget)
 
 

@@ -254,13 +254,13 @@ def handed_over(code):
     return found
 
 
-_importing: dict = {}  # id of a code object -> (it, the code that imports stand-ins)
+_importing: dict = {}  # id of a code object -> (it, the code that imports stand-ins, how many modules had some)
 
 
 def importing_stand_ins(code):
     """The code with `import numpy` as an import of what stands in for it; the code itself if it has none such."""
     known = _importing.get(id(code))
-    if known is not None and known[0] is code:
+    if known is not None and known[0] is code and known[2] == len(STAND_IN_MODULES):
         return known[1]
     constants = tuple([importing_stand_ins(c) if isinstance(c, types.CodeType) else c for c in code.co_consts])
     other = code
@@ -287,5 +287,5 @@ def importing_stand_ins(code):
         stands_for(other, code)
     if len(_importing) > _MANY:
         _importing.clear()
-    _importing[id(code)] = (code, other)
+    _importing[id(code)] = (code, other, len(STAND_IN_MODULES))
     return other

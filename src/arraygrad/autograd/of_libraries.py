@@ -13,6 +13,8 @@ __all__ = ["told", "way_of"]
 _WAYS = {
     "astropy": "A Quantity holds plain numbers: compute with the numbers, q.to_value(unit), and give the result its "
     "unit outside of the function that is differentiated. ",
+    "cv2": "OpenCV's functions take no Tensor that requires grad: scipy.ndimage and scipy.signal have filters and "
+    "transforms that are recorded, and arraygrad.primitive gives a function its derivative. ",
     "jax": "JAX's functions take no Tensor: wrap the function once, g = arraygrad.interop.from_jax(f), and call g(t), "
     "which is recorded; in float64 after jax.config.update('jax_enable_x64', True). ",
     "mpmath": "mpmath's numbers hold no gradient: NumPy's functions and those of arraygrad.special are recorded. ",
@@ -25,6 +27,11 @@ _WAYS = {
 }
 _WAYS["jaxlib"] = _WAYS["jax"]
 
+_OF_EXTENSIONS = (
+    "Compiled code asks for the memory of a Tensor that requires grad, and what it computes of the memory has no "
+    "gradient: compute that with functions of NumPy's, which are recorded, or give the compiled function its "
+    "derivative by arraygrad.primitive. It takes t.detach().numpy() where only the values are meant."
+)
 _OF_OBJECTS = (
     "NumPy asks this object for its array, by `__array__`, in compiled code that takes no Tensor from it. "
     "{}numpy.asarray(x) of the object x is recorded: give that to the function. "
@@ -56,6 +63,8 @@ def told(error, expression, libraries):
     text = str(error)
     if isinstance(error, RecursionError):
         return f"{_WAYS['sympy']}{_NUMBER}" if "sympy" in libraries else ""
+    if "is not a numpy array, neither a scalar" in text:
+        return f"{_WAYS['cv2']}They take t.detach().numpy() where only the values are meant."
     if not isinstance(error, TypeError | ValueError):
         return ""
     if "__array__ method not producing an array" in text:
@@ -67,6 +76,10 @@ def told(error, expression, libraries):
         return f"{_WAYS['torch']}torch.from_numpy(t.numpy()) holds the values, without a gradient."
     if "arraygrad.core.tensor.Tensor'> is not a valid JAX type" in text:
         return f"{_WAYS['jax']}jax.numpy.asarray(t.numpy()) holds the values, without a gradient."
+    if re.search(r"has incorrect type \(expected numpy\.ndarray, got .*Tensor\)|must be numpy\.ndarray, not .*Tensor", text):
+        return _OF_EXTENSIONS
+    if "not a Tensor that requires grad: compiled code asks for its memory" in text:
+        return _OF_EXTENSIONS
     if text.startswith("cannot create mpf from"):
         return f"{_WAYS['sympy' if 'sympy' in libraries else 'mpmath']}{_NUMBER}"
     if "Different number of diagonals and offsets" in text:

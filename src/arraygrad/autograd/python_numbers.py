@@ -272,9 +272,24 @@ class _Mark:
 
     def __str__(self):
         how, code, at, line, names = self._parts
-        where = f"{short(code.co_filename)}:{line}, in {code.co_qualname}"
-        expression = source_of(code, at, names)
-        return f"{how}() of a Tensor, at {where}: {expression}" if expression else f"{how}() of a Tensor, at {where}"
+        where = _where(code.co_filename, line, code.co_qualname, source_of(code, at, names))
+        return f"{how}() of a Tensor, at {where}" if how else where
+
+
+def mark():
+    """Where the memory of an array is given to code that takes plain arrays; `str` tells it."""
+    return _Mark("", sys._getframe(1))
+
+
+def exported_error(where):
+    """The error for a value that is to be written into memory that such code has got at `where`, and still has."""
+    text = (
+        f"{Place(sys._getframe(1))}: a value that requires grad is written into an array whose memory other code has, "
+        f"which would read the value without its gradient. It was given away at {where}. Write into a copy, "
+        "a = a.copy(), or give the copy away, where the other code need not see what is written; else compute what it "
+        "computes of the Tensor; x.detach() where only the bare value is meant."
+    )
+    return _known(list(RUNNING.values()), TypeError(text))
 
 
 def stays(t):
@@ -629,7 +644,8 @@ def told_of(error):
     trace = error.__traceback__
     while trace is not None:
         code, names = trace.tb_frame.f_code, trace.tb_frame.f_globals
-        if not _is_installed(code.co_filename) and not _is_ours(trace.tb_frame):
+        of_cython = code.co_filename == "View.MemoryView" or code.co_filename.endswith(".pxd")
+        if not of_cython and not _is_installed(code.co_filename) and not _is_ours(trace.tb_frame):
             steps.append((code, trace.tb_lasti, trace.tb_lineno, names))
         libraries.add(names.get("__name__", "").partition(".")[0])
         trace = trace.tb_next

@@ -50,6 +50,16 @@ def before_rounding(TensorBase t, decimals):
         guard().rounds(t, decimals)
 
 
+def mark():
+    """Where the running program gives memory away: an object whose text is made when it is asked for."""
+    return guard().mark()
+
+
+def exported_error(where):
+    """The error for a value that requires grad and is to be written into memory that was given away at `where`."""
+    return guard().exported_error(where)
+
+
 def place():
     """Where the running program is, as text."""
     return guard().place()

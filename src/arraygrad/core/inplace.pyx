@@ -1,6 +1,6 @@
 # In-place writes: operators, t[key] = value, and the history of views that are written.
 # May import: engine.*, core.op, core.value, core.overwriting, core.operands, core.arguments, core.nodes, core.saving,
-# core.apply.
+# core.apply, core.exports.
 import dis
 import sys
 
@@ -13,6 +13,7 @@ from arraygrad.core.apply cimport (
     apply_op, basic_key, binary, connect, keep_retaining, observed_call, refresh, view_node, wants_grad,
 )
 from arraygrad.core.arguments cimport is_static, to_raw
+from arraygrad.core.exports cimport exported, refuse_exported
 from arraygrad.core.nodes cimport OpNode, accumulator_of, new_op_node
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.operands cimport check_operand, has_tensor, is_like_scalar, listed, mixed, rebinds
@@ -204,6 +205,8 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
         refresh(t)
     if recorded or t.tracked:
         check_overlaps(t, what)
+    if recorded and exported:
+        refuse_exported(t)
     if t.tracked and t.grad_fn_ is None and (t.extra is None or t.extra.parent is None):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation. "
                            f"({what}: write into a copy, or under arraygrad.no_grad())")

@@ -14,10 +14,11 @@ from arraygrad.core.arguments cimport backend_in
 from arraygrad.core.attributes cimport own_attributes
 from arraygrad.core.copies cimport cast, copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.core.convert cimport (
-    asked_by_sparse, before_bytes, leaving, left, listed, no_array, number, one_element, recorded_copy,
-    refuse_conversion, refuse_store, representation, taken, values_of, warn_of_hooks,
+    before_bytes, leaving, left, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store,
+    representation, taken, warn_of_hooks,
 )
 from arraygrad.core.elements cimport put_element, use_operations
+from arraygrad.core.exports cimport array_interface, array_of, fill_buffer, shared
 from arraygrad.core.given cimport enter, give
 from arraygrad.core.inplace cimport array_written, inplace, setitem
 from arraygrad.core.nodes cimport leaf_hooks
@@ -338,17 +339,17 @@ cdef class Tensor(TensorBase):
         return namespace
 
     def __array__(self, dtype=None, copy=None):
-        if self.tracked and asked_by_sparse():
-            return no_array()
-        array = values_of(self, "numpy.asarray", None if copy is False else dtype)
-        if dtype is not None and array.dtype != dtype:
-            if copy is False:
-                raise ValueError("a copy is needed to convert the dtype, but copy=False was asked for")
-            return array.astype(dtype)
-        if copy:
-            return array.copy()
-        give(self)
-        return array
+        return array_of(self, dtype, copy)
+
+    @property
+    def __array_interface__(self):
+        return array_interface(self)
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        fill_buffer(self, view, flags)
+
+    def __releasebuffer__(self, Py_buffer* view):
+        pass                                # so that NumPy keeps the buffer, not the Tensor
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         refuse_conversion(self, "from_dlpack")
@@ -361,9 +362,7 @@ cdef class Tensor(TensorBase):
             kwargs["dl_device"] = dl_device
         if copy is not None:
             kwargs["copy"] = copy
-        if not copy:
-            give(self)
-        return self.value.raw.__dlpack__(**kwargs)
+        return (self.value.raw if copy else shared(self)).__dlpack__(**kwargs)
 
     def __dlpack_device__(self):
         return self.value.raw.__dlpack_device__()

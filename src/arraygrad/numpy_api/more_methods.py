@@ -1,6 +1,6 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: core.attributes, core.convert, core.given, core.tensor, core.inplace, cupy, notebook, numpy. Those
+May import: core.attributes, core.convert, core.exports, core.given, core.tensor, core.inplace, cupy, notebook, numpy. Those
 that work by way of NumPy's functions call them, so that each is defined once.
 """
 
@@ -11,6 +11,7 @@ import numpy
 
 from arraygrad.core.attributes import METHODS as ATTRIBUTES
 from arraygrad.core.convert import before_bytes
+from arraygrad.core.exports import plain_array
 from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import is_scalar, read_apart
 from arraygrad.core.tensor import Tensor
@@ -96,6 +97,9 @@ def _field(t, dtype, offset):
 
 def byteswap(self, inplace=False):
     """Refused: the bytes of a number have no derivative."""
+    array = plain_array(self)
+    if array is not None:
+        return array.byteswap(inplace)
     raise TypeError("Tensor.byteswap has no derivative: convert the data before it becomes a Tensor, array.byteswap()")
 
 
@@ -110,6 +114,9 @@ def view(self, dtype=None, type=None):
                 f"Tensor.view({wanted.__name__}): a subclass of numpy.ndarray holds no gradient: leave the view out, "
                 "or keep the array in an attribute of a class that is no array"
             )
+        array = plain_array(self)
+        if array is not None:
+            return array.view(wanted)
         raise TypeError("Tensor.view(dtype) has no derivative: convert the values with t.astype(dtype)")
     return self[...]
 
@@ -154,6 +161,9 @@ def as_integer_ratio(self):
 
 def setflags(self, write=None, align=None, uic=None):
     """Refused for a tensor that is to be written: the memory is the raw array's."""
+    if plain_array(self, False) is not None:
+        raw_array(self).setflags(write, align, uic)
+        return
     raise TypeError("Tensor.setflags: set the flags of the raw array, t.array.setflags(...)")
 
 
