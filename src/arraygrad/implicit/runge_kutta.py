@@ -8,8 +8,8 @@ Note [Discrete adjoint]
     y + h sum_i q_i(x) k_i, x being the place in the step. Backwards each stage is one vector-Jacobian product of f, so
     a step costs as many of these as the method has stages, and a value between the ends costs sums alone. The
     gradient is that of the computed solution, to rounding, with the steps as they were: their lengths are constants.
-(2) Times and states of the accepted steps are kept; states beyond a limit of memory only each second, fourth, ...
-    Those between are computed again, which gives the same numbers.
+(2) Times, states and stages of the accepted steps are kept; beyond a limit of memory no stages, and then only each
+    second, fourth, ... state. The others are computed again, which gives the same numbers.
 (3) To be differentiated again the steps are computed once more from the initial values, recorded, and so are the
     products: the second derivative is that of the same discrete solution.
 Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", II.1 and II.5 (the methods and their
@@ -22,7 +22,7 @@ import functools
 import numpy
 
 from arraygrad.core.tensor import Tensor
-from arraygrad.implicit.common import raw
+from arraygrad.implicit.common import products, raw
 from arraygrad.transforms.following import vjp
 
 __all__ = ["Trajectory", "recording"]
@@ -90,39 +90,50 @@ def recording(method):
     def step(self):
         message = cls.step(self)
         if self.status != "failed":
-            trajectory.add(self.t, self.y)
+            trajectory.add(self.t, self.y, self.K)
         return message
 
     return type(cls.__name__, (cls,), {"__init__": begin, "step": step}), trajectory
 
 
 class Trajectory:
-    """The accepted steps of a solution: times, and the states there."""
+    """The accepted steps of a solution: times, the states there, and the stages between them."""
 
     def __init__(self, tableau):
         self.tableau = tableau
         self.times = []
         self._states = {}
+        self._stages = {}
         self._every = 1
 
     def begin(self, t, y):
         """Note the start; a solver that is begun again has its steps from there."""
-        self.times, self._states, self._every = [t], {0: y.copy()}, 1  # it may be the caller's array
+        self.times, self._states, self._stages, self._every = [t], {0: y.copy()}, {}, 1  # it may be the caller's array
 
     @property
     def start(self):
         """The state at the start."""
         return self._states[0]
 
-    def add(self, t, y):
-        """Note a step that was accepted."""
+    def add(self, t, y, stages):
+        """Note a step that was accepted, and its stages, an array that the solver fills again."""
         n = len(self.times)
         self.times.append(t)
-        if n % self._every == 0:
-            self._states[n] = y
-            if len(self._states) * y.nbytes > _BYTES and len(self._states) > 64:
+        if n % self._every:
+            return
+        self._states[n] = y
+        if self._stages is not None:
+            self._stages[n - 1] = stages.copy()
+        weight = y.nbytes + (0 if self._stages is None else stages.nbytes)
+        if len(self._states) * weight > _BYTES and len(self._states) > 64:
+            if self._stages is None:
                 self._every *= 2
                 self._states = {k: one for k, one in self._states.items() if k % self._every == 0}
+            self._stages = None
+
+    def stages(self, n):
+        """The stages of a step, those of the extension left out, or None where they are not kept."""
+        return None if self._stages is None else self._stages.get(n)
 
     def pull(self, f, arguments, g, times, arrays, dtype=None):
         """Gradients of (y0, *arguments) that are differentiated, for those of the solution at some times.
@@ -224,14 +235,21 @@ class _Backwards:
 
     def _advance(self, n, y):
         """The state where a step ends."""
-        h, stages = self.times[n + 1] - self.times[n], []
+        return self._state(y, self._length(n), self.tableau.whole, self._stages(n, y))
+
+    def _length(self, n):
+        return self.times[n + 1] - self.times[n]
+
+    def _stages(self, n, y):
+        """The stages of a step, computed again."""
+        h, stages = self._length(n), []
         for i in range(self.tableau.n):
             stages.append(self._slope(n, i, self._state(y, h, self.tableau.a[i], stages), *self.parameters))
-        return self._state(y, h, self.tableau.whole, stages)
+        return stages
 
     def _state(self, y, h, weights, stages):
         """y + h times the weighted stages, in SciPy's order of sums."""
-        if not stages:
+        if not len(stages):
             return y
         if not self.recorded:
             return y + numpy.dot(numpy.asarray(stages).T, weights[: len(stages)]) * h
@@ -239,7 +257,7 @@ class _Backwards:
 
     def _slope(self, n, i, y, *parameters):
         """The right side at a stage, as a function of the state and of what is differentiated."""
-        t = self.times[n] + self.tableau.c[i] * (self.times[n + 1] - self.times[n])
+        t = self.times[n] + self.tableau.c[i] * self._length(n)
         if self.dtype is not None:
             y = y.astype(self.dtype)
         _, *rest = self.arguments.rebuilt((y, *parameters) if self.first else parameters)
@@ -250,29 +268,38 @@ class _Backwards:
 
         `after`: by the state where it ends; `p`, `of_stages`: of values within it, see `_within`.
         """
-        tableau, h = self.tableau, self.times[n + 1] - self.times[n]
+        tableau, h = self.tableau, self._length(n)
         extended = self._reaches_extension(of_stages)
         if after is not None:
             p, of_stages = _added(p, after), _added(of_stages, tableau.whole[:, None] * after)
-        count = tableau.size if extended else tableau.n
         values, pulls = [], []
-        for i in range(count):
-            slope = functools.partial(self._slope, n, i)
-            slope.differentiates = True  # it may well be constant somewhere
-            value, back = vjp(slope, self._state(y, h, tableau.a[i], values), *self.parameters)
+        if not self.recorded:
+            stages = self.trajectory.stages(n)
+            stages = numpy.asarray(self._stages(n, y) if stages is None else stages)[: tableau.n]
+            at = y + numpy.dot(tableau.a[: tableau.n, : tableau.n], stages) * h
+            pulls, values = [self._pulled(n, i, at[i])[1] for i in range(tableau.n)], list(stages)
+        for i in range(len(pulls), tableau.size if extended else tableau.n):
+            value, back = self._pulled(n, i, self._state(y, h, tableau.a[i], values))
             values.append(value)
             pulls.append(back)
         grown = [None] * len(self.parameters)
-        for i in range(count - 1, -1, -1):
+        for i in range(len(pulls) - 1, -1, -1):
             cotangent = h * of_stages[i]
             if self.dtype is not None:
                 cotangent = cotangent.astype(self.dtype)
             by_state, *by_parameters = pulls[i](cotangent)
-            p = p + by_state
-            if i:
-                of_stages = of_stages + tableau.a[i][:, None] * by_state
+            if by_state is not None:
+                p = p + by_state
+                if i:
+                    of_stages = of_stages + tableau.a[i][:, None] * by_state
             grown = [_added(known, part) for known, part in zip(grown, by_parameters, strict=True)]
         return p, grown
+
+    def _pulled(self, n, i, y):
+        """(the right side at a stage, the function that multiplies by its Jacobian from the left)."""
+        slope = functools.partial(self._slope, n, i)
+        slope.differentiates = True  # it may well be constant somewhere
+        return (vjp if self.recorded else products)(slope, y, *self.parameters)
 
     def _reaches_extension(self, of_stages):
         """Whether gradients of values within a step reach the stages beside those of the step itself.
