@@ -22,8 +22,7 @@ import numpy as np
 from scipy import integrate
 
 from arraygrad.implicit.common import ConvergenceError
-from arraygrad.implicit.ivp import _Problem
-from arraygrad.implicit.runge_kutta import recording
+from arraygrad.implicit.ivp import _Problem, noted as noting_steps
 from arraygrad.scipy._declare import raw
 
 __all__ = ["Checked", "Jumps", "Steps", "noted"]
@@ -132,8 +131,8 @@ def _beside(change, side):
 
 
 def noted(method, n, t, y):
-    """(SciPy's solver with its steps noted, the `Steps`, the `Trajectory` of an explicit method or None)."""
-    theirs, trajectory = recording(method)
+    """(SciPy's solver with its steps noted, the `Steps`, what has them for backward, or None)."""
+    theirs, trajectory = noting_steps(method)
     if isinstance(theirs, str) and hasattr(integrate, theirs):
         theirs = getattr(integrate, theirs)
     if not inspect.isclass(theirs) or not issubclass(theirs, integrate.OdeSolver):
