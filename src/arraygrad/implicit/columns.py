@@ -132,9 +132,7 @@ def _together(function, new):
     def call(arrays, /, *, axis=0):
         ndim = arrays[0].ndim + new
         m = max(len(x.values) for x in arrays)
-        return Columns(
-            function([np.broadcast_to(x.values, (m, *x.shape)) for x in arrays], axis=axis % ndim + 1)
-        )
+        return Columns(function([np.broadcast_to(x.values, (m, *x.shape)) for x in arrays], axis=axis % ndim + 1))
 
     return call
 

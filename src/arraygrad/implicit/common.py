@@ -129,8 +129,10 @@ def array_function(f):
     return function
 
 
-def raw_function(name, f, args):
+def raw_function(name, f, args, first=1):
     """The function of raw arrays `x -> f(x, *args)` that solvers are given; it may be given Tensors as well.
+
+    It takes `first` arguments before those in `args`: two for right sides f(t, y, *args).
 
     Raises (when called)
     --------------------
@@ -138,20 +140,22 @@ def raw_function(name, f, args):
         If the result for a raw array requires grad: `f` then depends on a Tensor that is not among its arguments, whose
         gradient would be lost.
     """
+    args = tuple(args)
 
-    def function(x):
-        result = f(x, *args)
-        if isinstance(result, Tensor) and not isinstance(x, Tensor):
-            if result.requires_grad:
-                raise TypeError(
-                    f"{name}: '{function_name(f)}' depends on a Tensor that requires grad and is not among its "
-                    "arguments, so its gradient would be lost: pass it as an argument. Of an object that holds it "
-                    "pass what it is made of, and make it in the function"
-                )
-            return result.array
-        return result
+    def checked(result, x):
+        if not isinstance(result, Tensor) or isinstance(x, Tensor):
+            return result
+        if result.requires_grad:
+            raise TypeError(
+                f"{name}: '{function_name(f)}' depends on a Tensor that requires grad and is not among its "
+                "arguments, so its gradient would be lost: pass it as an argument. Of an object that holds it "
+                "pass what it is made of, and make it in the function"
+            )
+        return result.array
 
-    return function
+    if first == 2:
+        return lambda t, y: checked(f(t, y, *args), y)
+    return lambda x: checked(f(x, *args), x)
 
 
 def products(f, *arrays):

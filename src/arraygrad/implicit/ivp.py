@@ -131,7 +131,10 @@ class _Problem:
     def pull(self, g, y, arrays):
         """Gradients of (y0, *args): of the solver's steps, or the adjoint problem from the last time to the first."""
         if self.trajectory is not None and self.trajectory.serves(arrays):
-            return self.trajectory.pull(self.f, self.arguments, g, self.at, arrays, self.dtype)
+            tolerance = float(numpy.min(self.settings["rtol"]))
+            found = self.trajectory.pull(self.f, self.arguments, g, self.at, arrays, self.dtype, tolerance)
+            if found is not None:
+                return found
         xp = namespace_of(y)
         n = y.shape[0]
         differentiated = list(zip(self.arguments.positions(), arrays, strict=True))
@@ -192,9 +195,11 @@ def _integrate(f, times, at_times, y0, args, options):
     except ImportError as error:
         raise ImportError(f"{_NAME} needs SciPy: pip install scipy") from error
 
+    right_side, dtype = raw_function(_NAME, f, args, 2), y0.dtype
+
     def slope(t, y):
-        value = raw_function(_NAME, lambda y: f(t, y, *args), ())(y if y.dtype == y0.dtype else y.astype(y0.dtype))
-        shape = numpy.shape(value)
+        value = right_side(t, y if y.dtype == dtype else y.astype(dtype))
+        shape = value.shape if isinstance(value, numpy.ndarray) else numpy.shape(value)
         if shape != y0.shape:
             raise ValueError(
                 f"{_NAME}: '{function_name(f)}' must return dy/dt of the shape of y0, {y0.shape}, got {shape}"

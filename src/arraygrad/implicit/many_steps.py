@@ -20,7 +20,7 @@ import numpy
 from arraygrad.implicit.columns import NoForm, at_once
 from arraygrad.implicit.common import products
 
-__all__ = ["Calls", "NoForm", "Points", "gradients_of_steps", "room"]
+__all__ = ["Calls", "NoForm", "Points", "carried", "gradients_of_steps", "jacobians", "room"]
 
 _ELEMENTS = 1 << 20  # of the largest arrays
 
@@ -67,6 +67,7 @@ class Calls:
 
     def __init__(self, f, parameters, dtype=None):
         self.f, self.parameters, self.dtype, self.together = f, parameters, dtype, True
+        self._agrees = None
 
     def at_once(self, t, y, known=None):
         """As columns.at_once, for t (m,), y (m, n).
@@ -76,24 +77,54 @@ class Calls:
         NoForm
             If the right side has no form for many points at once; so does the `pull` that is returned.
         """
+        if not self.together:
+            raise NoForm
+        y = y if self.dtype is None else y.astype(self.dtype)
         try:
-            if self.together:
-                return at_once(self.f, t, y if self.dtype is None else y.astype(self.dtype), self.parameters, known)
+            if self._agrees is None:
+                self._agrees = self._agreement(t, y)
+            if not self._agrees:
+                raise NoForm
+            return at_once(self.f, t, y, self.parameters, known)
         except NoForm:
             self.together = False
             raise
-        raise NoForm
+
+    def _agreement(self, t, y):
+        """Whether value and derivatives at several points at once are those of a call at one, beside the solution.
+
+        They would differ where the function relies on what Columns lack, as an array that has two names and is
+        written in place. Along the solution itself values may agree by chance, as at an equilibrium.
+        """
+        random, k = numpy.random.default_rng(11), len(t) // 2
+        size = numpy.max(numpy.abs(y), axis=0) + numpy.finfo(y.dtype).tiny
+        places = numpy.stack([y[k], y[k] + 1e-3 * size * random.uniform(0.5, 1.0, y.shape[1])]).astype(y.dtype)
+        cotangent = random.uniform(0.5, 1.0, places.shape).astype(y.dtype)
+        values, pull = at_once(self.f, t[[k, k]], places, self.parameters)
+        cotangent[0] = 0.0
+        beside = pull(cotangent)
+        close = numpy.sqrt(numpy.finfo(y.dtype).eps)
+        try:
+            value, back = self._one(t[k], places[1])
+            one = back(cotangent[1].astype(value.dtype))
+        except Exception:  # told where the function is called point by point
+            return False
+        beside = (None if beside[0] is None else beside[0][1], *beside[1:])
+        pairs = [(values[1], value), *zip(beside, one, strict=True)]
+        return all(_same(a, b, close) for a, b in pairs)
+
+    def _one(self, t, y):
+        def slope(y, *parameters):
+            return self.f(float(t), y, *parameters)
+
+        slope.differentiates = True  # it may well be constant somewhere
+        return products(slope, y, *self.parameters)
 
     def one_by_one(self, t, y):
         """The same point by point."""
         values, pulls = [], []
         for time, state in zip(t, y, strict=True):
-
-            def slope(state, *parameters, time=float(time)):
-                return self.f(time, state, *parameters)
-
-            slope.differentiates = True
-            value, pull = products(slope, state if self.dtype is None else state.astype(self.dtype), *self.parameters)
+            value, pull = self._one(time, state if self.dtype is None else state.astype(self.dtype))
             values.append(value)
             pulls.append(pull)
 
@@ -109,6 +140,13 @@ class Calls:
         return numpy.asarray(values), pull
 
 
+def _same(a, b, close):
+    """Whether two derivatives are equal to rounding; None is zero."""
+    a, b = (0.0 if x is None else numpy.asarray(x) for x in (a, b))
+    size = numpy.max(numpy.abs(b), initial=0.0)
+    return bool(numpy.all((numpy.abs(a - b) <= close * size) | (numpy.isnan(a) & numpy.isnan(b)) | (a == b)))
+
+
 def jacobians(pull, m, n):
     """df/dy (m, n, n) of values (m, n) by what multiplies cotangents with it."""
     found = numpy.zeros((m, n, n))
@@ -121,8 +159,8 @@ def jacobians(pull, m, n):
     return found
 
 
-def gradients_of_steps(tableau, h, blocks, after, by_state, by_stages):
-    """Gradients through steps that follow each other.
+def carried(tableau, h, jac, after, by_state, by_stages):
+    """Gradients by the states and the stages of steps that follow each other.
 
     Parameters
     ----------
@@ -130,8 +168,8 @@ def gradients_of_steps(tableau, h, blocks, after, by_state, by_stages):
         `a`, and `whole`, the weights b, of a method; `implicit`.
     h : numpy.ndarray (m,)
         Lengths of the steps.
-    blocks : list of (slice, callable)
-        Some of the stages each, in their order, and the `pull` of f there, for (m times their number, n) cotangents.
+    jac : numpy.ndarray (m, stages, n, n)
+        Jacobians of the right side.
     after : numpy.ndarray (n,)
         Gradient by the state where the last step ends.
     by_state, by_stages : numpy.ndarray (m, n), (m, stages, n)
@@ -139,15 +177,10 @@ def gradients_of_steps(tableau, h, blocks, after, by_state, by_stages):
 
     Returns
     -------
-    (gradient by the state where the first step begins, gradients by the parameters)
+    (gradient by the state where the first step begins, gradients by the stages (m, stages, n))
     """
-    m, n = by_state.shape
-    count = blocks[-1][0].stop
-    jac = numpy.empty((m, count, n, n))
-    for part, pull in blocks:
-        k = part.stop - part.start
-        jac[:, part] = jacobians(pull, m * k, n).reshape(m, k, n, n)
-    a, b, of_stages = tableau.a[:count, :count], tableau.whole[:count], by_stages[:, :count]
+    m, count, n, _ = jac.shape
+    a, b = tableau.a[:count, :count], tableau.whole[:count]
     one, column = numpy.eye(n), h[:, None, None]
     if tableau.implicit:
         system = -(column[..., None, None] * a[:, None, :, None]) * jac[:, :, :, None, :]
@@ -159,20 +192,42 @@ def gradients_of_steps(tableau, h, blocks, after, by_state, by_stages):
             inner = numpy.tensordot(slopes[:, :i], a[i, :i], axes=(1, 0)) if i else 0.0
             slopes[:, i] = jac[:, i] @ (one + column * inner)
     steps = one + column * numpy.tensordot(slopes, b, axes=(1, 0))
-    added = by_state + h[:, None] * numpy.einsum("mikl,mik->ml", slopes, of_stages)
+    added = by_state + h[:, None] * numpy.einsum("mikl,mik->ml", slopes, by_stages)
     ends = numpy.empty((m, n))  # gradients by the states where steps end
     p = after
     for k in range(m - 1, -1, -1):
         ends[k] = p
         p = p @ steps[k] + added[k]
-    cotangents = column * (b[:, None] * ends[:, None, :] + of_stages)
+    cotangents = column * (b[:, None] * ends[:, None, :] + by_stages)
     if tableau.implicit:
         flat = cotangents.reshape(m, count * n, 1)
-        cotangents = numpy.linalg.solve(system.transpose(0, 2, 1), flat).reshape(m, count, n)
-    else:
-        for i in range(count - 1, 0, -1):
-            by_state_of_stage = h[:, None] * numpy.einsum("mkl,mk->ml", jac[:, i], cotangents[:, i])
-            cotangents[:, :i] += a[i, :i, None] * by_state_of_stage[:, None, :]
+        return p, numpy.linalg.solve(system.transpose(0, 2, 1), flat).reshape(m, count, n)
+    for i in range(count - 1, 0, -1):
+        by_state_of_stage = h[:, None] * numpy.einsum("mkl,mk->ml", jac[:, i], cotangents[:, i])
+        cotangents[:, :i] += a[i, :i, None] * by_state_of_stage[:, None, :]
+    return p, cotangents
+
+
+def gradients_of_steps(tableau, h, blocks, after, by_state, by_stages):
+    """Gradients through steps that follow each other: arguments and the first result as those of `carried`.
+
+    Parameters
+    ----------
+    blocks : list of (slice, callable)
+        In the place of the Jacobians: some of the stages each, in their order, and the `pull` of f there, for
+        cotangents (m times their number, n).
+
+    Returns
+    -------
+    (gradient by the state where the first step begins, gradients by the parameters)
+    """
+    m, n = by_state.shape
+    count = blocks[-1][0].stop
+    jac = numpy.empty((m, count, n, n))
+    for part, pull in blocks:
+        k = part.stop - part.start
+        jac[:, part] = jacobians(pull, m * k, n).reshape(m, k, n, n)
+    p, cotangents = carried(tableau, h, jac, after, by_state, by_stages[:, :count])
     grown = None
     for part, pull in blocks:
         _, *parts = pull(numpy.ascontiguousarray(cotangents[:, part]).reshape(-1, n))

@@ -1,6 +1,7 @@
 """The discrete adjoint of an explicit Runge-Kutta method: the steps that SciPy's solver took, differentiated.
 
-May import: implicit.common, implicit.many_steps, transforms, core.tensor, numpy; scipy inside functions.
+May import: implicit.common, implicit.many_steps, implicit.stores, transforms, core.tensor, numpy; scipy inside
+functions.
 
 Note [Discrete adjoint]
 ~~~~~~~~~~~~~~~~~~~~~~~
@@ -24,6 +25,7 @@ import numpy
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import products, raw
 from arraygrad.implicit.many_steps import Calls, NoForm, Points, gradients_of_steps, room
+from arraygrad.implicit.stores import running
 from arraygrad.transforms.following import vjp
 
 __all__ = ["Trajectory", "recording"]
@@ -115,7 +117,7 @@ class Trajectory:
         self._states = {}
         self._stages = {}
         self._every = 1
-        self.together = True  # the right side may be called at many points at once
+        self.together, self._watch = True, running()  # whether the right side may be called at many points at once
 
     def begin(self, t, y):
         """Note the start; a solver that is begun again has its steps from there."""
@@ -151,11 +153,15 @@ class Trajectory:
         """The stages of a step, those of the extension where the solver has computed them; None: they are not kept."""
         return None if self._stages is None else self._stages.get(n)
 
+    def calls_together(self):
+        """Whether the right side may be called at many points at once: it stores nothing that others would find."""
+        return self.together and not (self._watch is not None and self._watch.stored)
+
     def serves(self, arrays):
         """Whether gradients by these arrays can be had: always."""
         return True
 
-    def pull(self, f, arguments, g, times, arrays, dtype=None):
+    def pull(self, f, arguments, g, times, arrays, dtype=None, tolerance=None):
         """Gradients of (y0, *arguments) that are differentiated, for those of the solution at some times.
 
         Parameters
@@ -171,6 +177,8 @@ class Trajectory:
             What is differentiated: all raw, or, to be recorded, all Tensors.
         dtype : dtype, optional
             What the right side is given states in; by default they are as SciPy has them.
+        tolerance : float, optional
+            Of no meaning here, where the gradient is exact.
         """
         return _Backwards(self, f, arguments, arrays, dtype).gradients(g, [float(t) for t in times])
 
@@ -222,7 +230,7 @@ class _Backwards:
         calls = Calls(self._right_side, self.parameters, self.dtype)
         tableau, n = self.tableau, len(g)
         most = room(n, tableau.size, self.parameters) if n <= _SMALL else 0
-        calls.together = most > 1 and self.trajectory.together
+        calls.together = most > 1 and self.trajectory.calls_together()
         after, grown, waiting = numpy.zeros(n, g.dtype), [None] * len(self.parameters), []
         for step, y in self._states():
             if step > points.last:
@@ -292,7 +300,9 @@ class _Backwards:
         if numpy.any(wanted & short):
             return numpy.asarray([stages[: n + 1] for stages in known]), none
         rows = [*range(n), *[n] * (count - n)]
-        return numpy.asarray([s[rows] if lacking else s[:count] for s, lacking in zip(known, short, strict=True)]), short
+        return numpy.asarray(
+            [s[rows] if lacking else s[:count] for s, lacking in zip(known, short, strict=True)]
+        ), short
 
     def _fitted(self, gradient, like):
         if gradient is None:
