@@ -189,7 +189,10 @@ cdef int number(object x, double* value) except -1:
         t = <TensorBase>x
         if t.value.meta.ndim or t.value.meta.is_complex or not t.value.meta.is_floating:
             return 0
-        value[0] = float(t.value.raw)
+        try:
+            value[0] = float(t.value.raw)
+        except TypeError:               # an array that stands for several numbers
+            return 0
         return 1
     if type(x) is int or type(x) is bool:
         try:

@@ -11,7 +11,7 @@ from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, apply_op, asarray, wrap_raw
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
-from arraygrad.transforms.trace import function_name, meta_of
+from arraygrad.transforms.trace import Trace, function_name, meta_of
 
 __all__ = [
     "Arguments",
@@ -19,6 +19,7 @@ __all__ = [
     "array_function",
     "as_tensor",
     "namespace_of",
+    "products",
     "raw",
     "raw_function",
     "solution_of",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 _IMPLICIT = OPS["_implicit"]
+_NUMBERS = frozenset((float, int, complex, numpy.float64))
 
 
 class ConvergenceError(RuntimeError):
@@ -119,14 +121,18 @@ def array_function(f):
         found = f(*args)
         if not isinstance(found, (list, tuple)):
             return found
+        if _NUMBERS.issuperset(map(type, found)):
+            return numpy.array(found)
         return asarray(found) if any(isinstance(leaf, Tensor) for leaf in flatten(found)[0]) else numpy.asarray(found)
 
     function.__name__ = function_name(f)
     return function
 
 
-def raw_function(name, f, args):
+def raw_function(name, f, args, first=1):
     """The function of raw arrays `x -> f(x, *args)` that solvers are given; it may be given Tensors as well.
+
+    It takes `first` arguments before those in `args`: two for right sides f(t, y, *args).
 
     Raises (when called)
     --------------------
@@ -134,20 +140,53 @@ def raw_function(name, f, args):
         If the result for a raw array requires grad: `f` then depends on a Tensor that is not among its arguments, whose
         gradient would be lost.
     """
+    args = tuple(args)
 
-    def function(x):
-        result = f(x, *args)
-        if isinstance(result, Tensor) and not isinstance(x, Tensor):
-            if result.requires_grad:
-                raise TypeError(
-                    f"{name}: '{function_name(f)}' depends on a Tensor that requires grad and is not among its "
-                    "arguments, so its gradient would be lost: pass it as an argument. Of an object that holds it "
-                    "pass what it is made of, and make it in the function"
-                )
-            return result.array
-        return result
+    def checked(result, x):
+        if not isinstance(result, Tensor) or isinstance(x, Tensor):
+            return result
+        if result.requires_grad:
+            raise TypeError(
+                f"{name}: '{function_name(f)}' depends on a Tensor that requires grad and is not among its "
+                "arguments, so its gradient would be lost: pass it as an argument. Of an object that holds it "
+                "pass what it is made of, and make it in the function"
+            )
+        return result.array
 
-    return function
+    if first == 2:
+        return lambda t, y: checked(f(t, y, *args), y)
+    return lambda x: checked(f(x, *args), x)
+
+
+def products(f, *arrays):
+    """`vjp` of a function of raw arrays of NumPy with one result, without its checks and its care for outer graphs.
+
+    Parameters
+    ----------
+    f : callable
+    *arrays : numpy.ndarray
+        All are differentiated.
+
+    Returns
+    -------
+    value : array
+    pull : callable
+        `pull(cotangent)`: a raw gradient of each array, or None where it is zero. The cotangent has the shape of the
+        value; it may be called any number of times.
+    """
+    trace = Trace("vjp", f, arrays, tuple(range(len(arrays)))).call()
+    result = trace.outputs[0]
+    value = raw(result)
+    if not isinstance(result, Tensor) or not result.requires_grad:
+        return value, lambda cotangent: (None,) * len(arrays)
+    dtype, indices = value.dtype, (0,)
+
+    def pull(cotangent):
+        if cotangent.dtype != dtype:
+            cotangent = (cotangent if dtype.kind == "c" else cotangent.real).astype(dtype)
+        return trace.pull(indices, (cotangent,), create_graph=False, keep_graph=True)
+
+    return value, pull
 
 
 def starting_point(name, x0):

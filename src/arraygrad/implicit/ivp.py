@@ -18,6 +18,7 @@ import math
 import numpy
 
 from arraygrad.core.tensor import Tensor, asarray
+from arraygrad.implicit.collocation import noting
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, namespace_of, raw, raw_function
 from arraygrad.implicit.lifting import lifted
 from arraygrad.implicit.runge_kutta import recording
@@ -97,12 +98,18 @@ def _solve(f, t_span, y0, args, t_eval, settings, options):
     arguments = Arguments((y0, *args))
     y0_raw, *rest = arguments.raw()
     with watching(_NAME, (given,), arguments.tensors):
-        method, trajectory = recording(settings["method"]) if arguments.tensors else (settings["method"], None)
+        method, trajectory = noted(settings["method"]) if arguments.tensors else (settings["method"], None)
         options = {**settings, "method": method, **options}
         result = _integrate(f, times, t_eval is not None, y0_raw, rest, options)
     problem = _Problem(f, times, result, arguments, settings, trajectory, y0_raw.dtype)
     result.y = arguments.attach(problem)
     return result
+
+
+def noted(method):
+    """(a class of SciPy's solvers that notes its steps, what has them then); (method, None) for an unknown one."""
+    found = recording(method)
+    return noting(method) if found[1] is None else found
 
 
 class _Problem:
@@ -123,8 +130,11 @@ class _Problem:
 
     def pull(self, g, y, arrays):
         """Gradients of (y0, *args): of the solver's steps, or the adjoint problem from the last time to the first."""
-        if self.trajectory is not None:
-            return self.trajectory.pull(self.f, self.arguments, g, self.at, arrays, self.dtype)
+        if self.trajectory is not None and self.trajectory.serves(arrays):
+            tolerance = float(numpy.min(self.settings["rtol"]))
+            found = self.trajectory.pull(self.f, self.arguments, g, self.at, arrays, self.dtype, tolerance)
+            if found is not None:
+                return found
         xp = namespace_of(y)
         n = y.shape[0]
         differentiated = list(zip(self.arguments.positions(), arrays, strict=True))
@@ -185,9 +195,11 @@ def _integrate(f, times, at_times, y0, args, options):
     except ImportError as error:
         raise ImportError(f"{_NAME} needs SciPy: pip install scipy") from error
 
+    right_side, dtype = raw_function(_NAME, f, args, 2), y0.dtype
+
     def slope(t, y):
-        value = raw_function(_NAME, lambda y: f(t, y, *args), ())(y if y.dtype == y0.dtype else y.astype(y0.dtype))
-        shape = numpy.shape(value)
+        value = right_side(t, y if y.dtype == dtype else y.astype(dtype))
+        shape = value.shape if isinstance(value, numpy.ndarray) else numpy.shape(value)
         if shape != y0.shape:
             raise ValueError(
                 f"{_NAME}: '{function_name(f)}' must return dy/dt of the shape of y0, {y0.shape}, got {shape}"

@@ -1,6 +1,7 @@
 """The discrete adjoint of an explicit Runge-Kutta method: the steps that SciPy's solver took, differentiated.
 
-May import: implicit.common, transforms, core.tensor, numpy; scipy inside functions.
+May import: implicit.common, implicit.many_steps, implicit.stores, transforms, core.tensor, numpy; scipy inside
+functions.
 
 Note [Discrete adjoint]
 ~~~~~~~~~~~~~~~~~~~~~~~
@@ -8,8 +9,8 @@ Note [Discrete adjoint]
     y + h sum_i q_i(x) k_i, x being the place in the step. Backwards each stage is one vector-Jacobian product of f, so
     a step costs as many of these as the method has stages, and a value between the ends costs sums alone. The
     gradient is that of the computed solution, to rounding, with the steps as they were: their lengths are constants.
-(2) Times and states of the accepted steps are kept; states beyond a limit of memory only each second, fourth, ...
-    Those between are computed again, which gives the same numbers.
+(2) Times, states and stages of the accepted steps are kept; beyond a limit of memory no stages, and then only each
+    second, fourth, ... state. The others are computed again, which gives the same numbers.
 (3) To be differentiated again the steps are computed once more from the initial values, recorded, and so are the
     products: the second derivative is that of the same discrete solution.
 Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", II.1 and II.5 (the methods and their
@@ -22,13 +23,16 @@ import functools
 import numpy
 
 from arraygrad.core.tensor import Tensor
-from arraygrad.implicit.common import raw
+from arraygrad.implicit.common import products, raw
+from arraygrad.implicit.many_steps import Calls, NoForm, Points, gradients_of_steps, room
+from arraygrad.implicit.stores import running
 from arraygrad.transforms.following import vjp
 
 __all__ = ["Trajectory", "recording"]
 
 _METHODS = ("RK23", "RK45", "DOP853")
-_BYTES = 1 << 27  # of states, which are kept
+_BYTES = 1 << 27  # of states and stages, which are kept
+_SMALL = 24  # states of so many values: Jacobians are computed
 
 
 class _Tableau:
@@ -40,7 +44,7 @@ class _Tableau:
         extra = getattr(cls, "A_EXTRA", None)
         if extra is not None:
             size += len(extra)
-        self.n, self.size = n, size
+        self.n, self.size, self.implicit = n, size, False
         self.a = numpy.zeros((size, size))
         self.a[:n, : cls.A.shape[1]] = cls.A
         self.a[n, :n] = cls.B
@@ -90,41 +94,74 @@ def recording(method):
     def step(self):
         message = cls.step(self)
         if self.status != "failed":
-            trajectory.add(self.t, self.y)
+            trajectory.add(self.t, self.y, self.K)
         return message
 
-    return type(cls.__name__, (cls,), {"__init__": begin, "step": step}), trajectory
+    def extended(self):
+        found = cls._dense_output_impl(self)
+        trajectory.extend(self.K_extended)
+        return found
+
+    members = {"__init__": begin, "step": step}
+    if hasattr(cls, "A_EXTRA"):
+        members["_dense_output_impl"] = extended
+    return type(cls.__name__, (cls,), members), trajectory
 
 
 class Trajectory:
-    """The accepted steps of a solution: times, and the states there."""
+    """The accepted steps of a solution: times, the states there, and the stages between them."""
 
     def __init__(self, tableau):
         self.tableau = tableau
         self.times = []
         self._states = {}
+        self._stages = {}
         self._every = 1
+        self.together, self._watch = True, running()  # whether the right side may be called at many points at once
 
     def begin(self, t, y):
         """Note the start; a solver that is begun again has its steps from there."""
-        self.times, self._states, self._every = [t], {0: y.copy()}, 1  # it may be the caller's array
+        self.times, self._states, self._stages, self._every = [t], {0: y.copy()}, {}, 1  # it may be the caller's array
 
     @property
     def start(self):
         """The state at the start."""
         return self._states[0]
 
-    def add(self, t, y):
-        """Note a step that was accepted."""
+    def add(self, t, y, stages):
+        """Note a step that was accepted, and its stages, an array that the solver fills again."""
         n = len(self.times)
         self.times.append(t)
-        if n % self._every == 0:
-            self._states[n] = y
-            if len(self._states) * y.nbytes > _BYTES and len(self._states) > 64:
+        if n % self._every:
+            return
+        self._states[n] = y
+        if self._stages is not None:
+            self._stages[n - 1] = stages.copy()
+        weight = y.nbytes + (0 if self._stages is None else stages.nbytes)
+        if len(self._states) * weight > _BYTES and len(self._states) > 64:
+            if self._stages is None:
                 self._every *= 2
                 self._states = {k: one for k, one in self._states.items() if k % self._every == 0}
+            self._stages = None
 
-    def pull(self, f, arguments, g, times, arrays, dtype=None):
+    def extend(self, stages):
+        """Note the stages of the last step with those of its extension."""
+        if self._stages is not None and len(self.times) - 2 in self._stages:
+            self._stages[len(self.times) - 2] = stages.copy()
+
+    def stages(self, n):
+        """The stages of a step, those of the extension where the solver has computed them; None: they are not kept."""
+        return None if self._stages is None else self._stages.get(n)
+
+    def calls_together(self):
+        """Whether the right side may be called at many points at once: it stores nothing that others would find."""
+        return self.together and not (self._watch is not None and self._watch.stored)
+
+    def serves(self, arrays):
+        """Whether gradients by these arrays can be had: always."""
+        return True
+
+    def pull(self, f, arguments, g, times, arrays, dtype=None, tolerance=None):
         """Gradients of (y0, *arguments) that are differentiated, for those of the solution at some times.
 
         Parameters
@@ -140,6 +177,8 @@ class Trajectory:
             What is differentiated: all raw, or, to be recorded, all Tensors.
         dtype : dtype, optional
             What the right side is given states in; by default they are as SciPy has them.
+        tolerance : float, optional
+            Of no meaning here, where the gradient is exact.
         """
         return _Backwards(self, f, arguments, arrays, dtype).gradients(g, [float(t) for t in times])
 
@@ -168,6 +207,8 @@ class _Backwards:
         self.recorded = any(isinstance(array, Tensor) for array in arrays)
 
     def gradients(self, g, times):
+        if not self.recorded and g.dtype.kind == "f" and self.trajectory.start.dtype.kind == "f":
+            return self._many(g, numpy.asarray(times, dtype=float))
         points, at_start = self._places(numpy.asarray(times, dtype=float))
         p = _total([g[:, j] for j in at_start])  # of the state at the start, which is the initial value itself
         after = None  # of the state where the step ends
@@ -177,11 +218,91 @@ class _Backwards:
                 continue
             after, by_parameters = self._step(n, y, after, *self._within(g, *points.get(n, ((), ()))))
             grown = [_added(known, part) for known, part in zip(grown, by_parameters, strict=True)]
-        p = _total([p, after])
+        return self._found(_total([p, after]), grown)
+
+    def _found(self, p, grown):
         found = [self._fitted(one, like) for one, like in zip(grown, self.parameters, strict=True)]
-        if not self.first:
-            return found
-        return [self._fitted(p, self.start), *found]
+        return [self._fitted(p, self.start), *found] if self.first else found
+
+    def _many(self, g, times):
+        """The gradients of raw arrays: of many steps at once, or step by step where that does not go."""
+        points = Points(self.times, times, g)
+        calls = Calls(self._right_side, self.parameters, self.dtype)
+        tableau, n = self.tableau, len(g)
+        most = room(n, tableau.size, self.parameters) if n <= _SMALL else 0
+        calls.together = most > 1 and self.trajectory.calls_together()
+        after, grown, waiting = numpy.zeros(n, g.dtype), [None] * len(self.parameters), []
+        for step, y in self._states():
+            if step > points.last:
+                continue
+            waiting.append(y)
+            if step and len(waiting) < most and calls.together:
+                continue
+            first, last = step, step + len(waiting)
+            by_state, by_stages = points.within(tableau, first, last)
+            found = self._at_once(calls, first, waiting[::-1], after, by_state, by_stages)
+            if found is None:
+                for k in range(last - 1, first - 1, -1):
+                    p, of_stages = by_state[k - first], by_stages[k - first]
+                    after, parts = self._step(k, waiting[last - 1 - k], after, p, of_stages)
+                    grown = [_added(known, part) for known, part in zip(grown, parts, strict=True)]
+            else:
+                after, parts = found
+                grown = [_added(known, part) for known, part in zip(grown, parts, strict=True)]
+            waiting = []
+        self.trajectory.together = calls.together or not most > 1
+        return self._found(points.at_start + after, grown)
+
+    def _right_side(self, t, y, *parameters):
+        _, *rest = self.arguments.rebuilt((y, *parameters) if self.first else parameters)
+        return self.f(t, y, *rest)
+
+    def _at_once(self, calls, first, states, after, by_state, by_stages):
+        """What `_step` gives, of all these steps; None where the right side has no form for many points."""
+        if not calls.together:
+            return None
+        tableau, m = self.tableau, len(states)
+        count = tableau.size if self._reaches_extension(by_stages.transpose(1, 0, 2)) else tableau.n
+        times = numpy.asarray(self.times[first : first + m + 1])
+        h, y = numpy.diff(times), numpy.asarray(states)
+        stages, short = self._known(first, states, by_stages, count)
+        blocks, done = [], 0
+        try:
+            while done < count:
+                part = slice(done, min(max(stages.shape[1], done + 1), count))
+                k = part.stop - done
+                t = times[:-1, None] + tableau.c[part] * h[:, None]
+                inner = numpy.einsum("ij,mjn->min", tableau.a[part, : stages.shape[1]], stages)
+                at = y[:, None] + h[:, None, None] * inner
+                if not done and short.any():
+                    at[short, tableau.n :], t[short, tableau.n :] = at[short, tableau.n, None], times[1:][short, None]
+                known = None if done else stages[:, part].reshape(m * k, -1)
+                values, pull = calls.at_once(t.reshape(-1), at.reshape(m * k, -1), known)
+                blocks.append((part, pull))
+                if part.stop > stages.shape[1]:
+                    stages = numpy.concatenate([stages, values.reshape(m, k, -1)], axis=1)
+                done = part.stop
+            return gradients_of_steps(tableau, h, blocks, after, by_state, by_stages)
+        except NoForm:
+            return None
+
+    def _known(self, first, states, by_stages, count):
+        """(stages of steps that are known (m, at least `tableau.n`, n), which of the steps lack their extension).
+
+        The stages of an extension that is lacking have no part in the gradient: the end of the step stands for them.
+        """
+        known, n = [self.trajectory.stages(first + k) for k in range(len(states))], self.tableau.n
+        none = numpy.zeros(len(states), bool)
+        if any(stages is None for stages in known):
+            return numpy.asarray([self._stages(first + k, y) for k, y in enumerate(states)]), none
+        wanted = numpy.any(by_stages[:, n:], axis=(1, 2))
+        short = numpy.asarray([len(stages) < count for stages in known])
+        if numpy.any(wanted & short):
+            return numpy.asarray([stages[: n + 1] for stages in known]), none
+        rows = [*range(n), *[n] * (count - n)]
+        return numpy.asarray(
+            [s[rows] if lacking else s[:count] for s, lacking in zip(known, short, strict=True)]
+        ), short
 
     def _fitted(self, gradient, like):
         if gradient is None:
@@ -224,14 +345,21 @@ class _Backwards:
 
     def _advance(self, n, y):
         """The state where a step ends."""
-        h, stages = self.times[n + 1] - self.times[n], []
+        return self._state(y, self._length(n), self.tableau.whole, self._stages(n, y))
+
+    def _length(self, n):
+        return self.times[n + 1] - self.times[n]
+
+    def _stages(self, n, y):
+        """The stages of a step, computed again."""
+        h, stages = self._length(n), []
         for i in range(self.tableau.n):
             stages.append(self._slope(n, i, self._state(y, h, self.tableau.a[i], stages), *self.parameters))
-        return self._state(y, h, self.tableau.whole, stages)
+        return stages
 
     def _state(self, y, h, weights, stages):
         """y + h times the weighted stages, in SciPy's order of sums."""
-        if not stages:
+        if not len(stages):
             return y
         if not self.recorded:
             return y + numpy.dot(numpy.asarray(stages).T, weights[: len(stages)]) * h
@@ -239,7 +367,7 @@ class _Backwards:
 
     def _slope(self, n, i, y, *parameters):
         """The right side at a stage, as a function of the state and of what is differentiated."""
-        t = self.times[n] + self.tableau.c[i] * (self.times[n + 1] - self.times[n])
+        t = self.times[n] + self.tableau.c[i] * self._length(n)
         if self.dtype is not None:
             y = y.astype(self.dtype)
         _, *rest = self.arguments.rebuilt((y, *parameters) if self.first else parameters)
@@ -250,29 +378,38 @@ class _Backwards:
 
         `after`: by the state where it ends; `p`, `of_stages`: of values within it, see `_within`.
         """
-        tableau, h = self.tableau, self.times[n + 1] - self.times[n]
+        tableau, h = self.tableau, self._length(n)
         extended = self._reaches_extension(of_stages)
         if after is not None:
             p, of_stages = _added(p, after), _added(of_stages, tableau.whole[:, None] * after)
-        count = tableau.size if extended else tableau.n
         values, pulls = [], []
-        for i in range(count):
-            slope = functools.partial(self._slope, n, i)
-            slope.differentiates = True  # it may well be constant somewhere
-            value, back = vjp(slope, self._state(y, h, tableau.a[i], values), *self.parameters)
+        if not self.recorded:
+            stages = self.trajectory.stages(n)
+            stages = numpy.asarray(self._stages(n, y) if stages is None else stages[: tableau.n])
+            at = y + numpy.dot(tableau.a[: tableau.n, : tableau.n], stages) * h
+            pulls, values = [self._pulled(n, i, at[i])[1] for i in range(tableau.n)], list(stages)
+        for i in range(len(pulls), tableau.size if extended else tableau.n):
+            value, back = self._pulled(n, i, self._state(y, h, tableau.a[i], values))
             values.append(value)
             pulls.append(back)
         grown = [None] * len(self.parameters)
-        for i in range(count - 1, -1, -1):
+        for i in range(len(pulls) - 1, -1, -1):
             cotangent = h * of_stages[i]
             if self.dtype is not None:
                 cotangent = cotangent.astype(self.dtype)
             by_state, *by_parameters = pulls[i](cotangent)
-            p = p + by_state
-            if i:
-                of_stages = of_stages + tableau.a[i][:, None] * by_state
+            if by_state is not None:
+                p = p + by_state
+                if i:
+                    of_stages = of_stages + tableau.a[i][:, None] * by_state
             grown = [_added(known, part) for known, part in zip(grown, by_parameters, strict=True)]
         return p, grown
+
+    def _pulled(self, n, i, y):
+        """(the right side at a stage, the function that multiplies by its Jacobian from the left)."""
+        slope = functools.partial(self._slope, n, i)
+        slope.differentiates = True  # it may well be constant somewhere
+        return (vjp if self.recorded else products)(slope, y, *self.parameters)
 
     def _reaches_extension(self, of_stages):
         """Whether gradients of values within a step reach the stages beside those of the step itself.

@@ -24,7 +24,7 @@ from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 
-__all__ = ["ran_unrecorded", "watching"]
+__all__ = ["ran_unrecorded", "running", "watching"]
 
 # What is looked into: functions in functions, containers in containers; objects in all; elements; bytes of an array.
 _DEPTH, _MOST, _ELEMENTS, _BYTES = 6, 200, 10_000, 1 << 20
@@ -37,6 +37,11 @@ _state = threading.local()  # `unrecorded`: how often a function has computed wi
 def ran_unrecorded():
     """Note that a function has computed with Tensors while nothing was recorded: what it stored of them is constant."""
     _state.unrecorded = getattr(_state, "unrecorded", 0) + 1
+
+
+def running():
+    """The `watching` in which this thread's innermost solver runs; None outside."""
+    return getattr(_state, "running", None)
 
 
 class watching:
@@ -57,15 +62,19 @@ class watching:
         self._name, self._tensors = name, tensors
         self._unrecorded = getattr(_state, "unrecorded", 0)
         self._before = _Stores(functions) if depends_on and is_grad_enabled() else None
+        self.stored = False  # whether they have; known at the end
 
     def __enter__(self):
+        self._around, _state.running = running(), self
         return self
 
     def __exit__(self, kind, error, traceback):
+        _state.running = self._around
         if error is not None or self._before is None:
             return
         unrecorded = getattr(_state, "unrecorded", 0) != self._unrecorded
         found = self._before.found(self._tensors, unrecorded)
+        self.stored = bool(found)
         if not found or number_warnings_are_off():
             return
         place = Place(sys._getframe(1))

@@ -13,6 +13,7 @@ from scipy import integrate
 
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
+from arraygrad.implicit.collocation import Again
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, raw_function
 from arraygrad.implicit.ivp import solve_ivp as implicit_ivp
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
@@ -52,8 +53,7 @@ def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, 
     jac = {"jac": plain(options.pop("jac"), Arguments(args).raw())} if "jac" in options else {}
     watched = [] if events is None else [_Event(e, args) for e in (events if _several(events) else (events,))]
 
-    def slope(t, y):
-        return raw_function("scipy.integrate.solve_ivp", lambda y: f(t, y, *rest), ())(y)
+    slope = raw_function("scipy.integrate.solve_ivp", f, rest, 2)
 
     def solve(method, t_eval, dense_output=False, events=None):
         return integrate.solve_ivp(slope, (start_time, end_time), start, method, t_eval, dense_output, events,
@@ -292,8 +292,10 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
     times = np.asarray(raw(t), dtype=float)
     steps = Steps(start.size, times[0], start, times[-1] - times[0]) if arguments.tensors and times.size > 1 else None
 
+    right_side = raw_function("scipy.integrate.odeint", f, rest, 2)
+
     def slope_at(t, y):
-        found = raw_function("scipy.integrate.odeint", lambda y: f(t, y, *rest), ())(y)
+        found = right_side(t, y)
         if steps is not None and np.ndim(found) == 1:
             steps.add_slope(t, y, found)
         return found
@@ -311,10 +313,14 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
                 "atol": 1e-8 if atol is None else float(np.min(atol))}  # fmt: skip
     jumps = None
     if steps is not None:
-        plain_slope = lambda t, y: np.asarray(raw(f(t, y, *rest)))
-        jumps = Jumps("scipy.integrate.odeint", f, arguments, steps, lambda at: _at(solve, plain_slope, times, at),
+        jumps = Jumps("scipy.integrate.odeint", f, arguments, steps, lambda at: _at(solve, right_side, times, at),
                       len(steps.times))  # fmt: skip
-    problem = Checked(f, (times[0], times[-1], times), result, arguments, settings, jumps)
+    if steps is None:
+        again = None
+    else:  # a slope in differentiated times has corners at them, which no step may contain
+        ends = np.union1d(steps.times, times)[:: int(steps.way)] if tracked(t) else steps.times
+        again = Again(ends, start, lambda at: _at(solve, right_side, times, at))
+    problem = Checked(f, (times[0], times[-1], times), result, arguments, settings, jumps, again)
     y = ag.matrix_transpose(arguments.attach(problem))
     return (y, found[1]) if full_output else y
 

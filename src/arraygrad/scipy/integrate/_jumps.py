@@ -23,7 +23,7 @@ from scipy import integrate
 
 from arraygrad.implicit.common import ConvergenceError
 from arraygrad.implicit.ivp import _Problem
-from arraygrad.implicit.runge_kutta import recording
+from arraygrad.implicit.ivp import noted as noting_steps
 from arraygrad.scipy._declare import raw
 
 __all__ = ["Checked", "Jumps", "Steps", "noted"]
@@ -59,23 +59,40 @@ class Steps:
     def __init__(self, n, t, y, way=1.0):
         self.way = 1.0 if way >= 0.0 else -1.0
         self.sums = None if n <= _SUMS else np.random.default_rng(5).standard_normal((_SUMS, n))
-        self.times, self.values, self.slopes = [], [], None
+        self._times, self._values, self._slopes, self._waiting = [], [], None, []
         self.add(t, y)
 
     def add(self, t, y):
         """Note a step that was accepted."""
-        self.times.append(t)
-        self.values.append(self._summed(y))
+        self._times.append(t)
+        self._values.append(self._summed(y))
 
     def add_slope(self, t, y, slope):
         """For a solver that does not tell its steps: an evaluation; those before it at later times were rejected."""
-        if self.slopes is None:
-            self.times, self.values, self.slopes = [], [], []
-        while self.times and self.way * self.times[-1] >= self.way * t:
-            for one in (self.times, self.values, self.slopes):
+        if self.sums is None:  # what they tell is looked at when it is first asked for
+            self._waiting.append((t, y.copy(), np.array(slope)))
+        else:
+            self._take(t, self._summed(y), self._summed(slope))
+
+    def _take(self, t, y, slope):
+        if self._slopes is None:
+            self._times, self._values, self._slopes = [], [], []
+        while self._times and self.way * self._times[-1] >= self.way * t:
+            for one in (self._times, self._values, self._slopes):
                 one.pop()
-        self.add(t, y)
-        self.slopes.append(self._summed(slope))
+        self._times.append(t)
+        self._values.append(y)
+        self._slopes.append(slope)
+
+    def _taken(self, name):
+        waiting, self._waiting = self._waiting, []
+        for t, y, slope in waiting:
+            self._take(t, y, slope)
+        return getattr(self, name)
+
+    times = property(lambda self: self._taken("_times"))
+    values = property(lambda self: self._taken("_values"))
+    slopes = property(lambda self: self._taken("_slopes"))
 
     def _summed(self, y):
         return np.array(y) if self.sums is None else self.sums @ y
@@ -132,8 +149,8 @@ def _beside(change, side):
 
 
 def noted(method, n, t, y):
-    """(SciPy's solver with its steps noted, the `Steps`, the `Trajectory` of an explicit method or None)."""
-    theirs, trajectory = recording(method)
+    """(SciPy's solver with its steps noted, the `Steps`, what has them for backward, or None)."""
+    theirs, trajectory = noting_steps(method)
     if isinstance(theirs, str) and hasattr(integrate, theirs):
         theirs = getattr(integrate, theirs)
     if not inspect.isclass(theirs) or not issubclass(theirs, integrate.OdeSolver):
