@@ -16,6 +16,7 @@ from . import (
     element_loops,
     imports,
     kernel_threads,
+    ode_gradients,
     peak_memory,
     protocols,
     recording,
@@ -28,6 +29,7 @@ PROBES: dict[str, Callable[[str, bool, str], dict[str, float]]] = {
     "deep-chain": deep_chain.probe,
     "recording": recording.probe,
     "element-loops": element_loops.probe,
+    "ode-gradients": ode_gradients.probe,
     "protocols": protocols.probe,
     "backward-call": backward_call.probe,
     "peak-memory": peak_memory.probe,
@@ -42,6 +44,7 @@ PROBED: dict[str, tuple[str, ...]] = {
     "deep-chain": deep_chain.LIBRARIES,
     "recording": recording.LIBRARIES,
     "element-loops": element_loops.LIBRARIES,
+    "ode-gradients": ode_gradients.LIBRARIES,
     "protocols": protocols.LIBRARIES,
     "backward-call": backward_call.LIBRARIES,
     "peak-memory": peak_memory.LIBRARIES,
@@ -105,6 +108,11 @@ FIGURES: dict[str, Figure] = {
             Figure(f"loop-{name}", "element-loops", name, "x", 25 if "prices" in name else 12, 8,
                    "number by number: value and gradient over the plain run")
             for name in element_loops.NAMES
+        ),
+        *(
+            Figure(f"ode-{name}", "ode-gradients", name, "x", 4, 2,
+                   "a pendulum by SciPy's solver: value and gradient over the solution, by method and requested times")
+            for name in ode_gradients.NAMES
         ),
         Figure("import", "import", "time", "ms", 25, 15, "import after NumPy is there"),
     )

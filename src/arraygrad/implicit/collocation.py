@@ -1,6 +1,7 @@
 """The adjoint of a solution on the steps of any solver, by collocation: for implicit and multistep methods.
 
-May import: core.tensor, implicit.common, implicit.many_steps, implicit.stores, numpy; scipy inside functions.
+May import: core.tensor, implicit.columns, implicit.common, implicit.many_steps, implicit.stores, numpy; scipy
+inside functions.
 
 Note [Collocated adjoint]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -26,6 +27,7 @@ import functools
 import numpy
 
 from arraygrad.core.tensor import Tensor
+from arraygrad.implicit.columns import beside
 from arraygrad.implicit.common import raw
 from arraygrad.implicit.many_steps import Calls, NoForm, Points, carried, jacobians, room
 from arraygrad.implicit.stores import running
@@ -132,7 +134,7 @@ class Solution:
 
         def right_side(t, y, *parameters):
             _, *rest = arguments.rebuilt((y, *parameters) if first_of_all else parameters)
-            return f(t, y, *rest)
+            return f(t, y, *beside(y, rest))
 
         calls = Calls(right_side, parameters, dtype)
         calls.together = self.together and not (self._watch is not None and self._watch.stored)

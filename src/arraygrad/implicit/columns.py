@@ -1,6 +1,6 @@
 """Many calls of a small function at once: arrays of a library whose arrays are several, of one shape.
 
-May import: backends, implicit.common, transforms.trace, core.tensor, array_api_compat, numpy.
+May import: backends, implicit.common, transforms.trace, core.containers, core.tensor, array_api_compat, numpy.
 
 Note [Calls at many points]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -24,11 +24,12 @@ import numpy
 
 from arraygrad.backends import attach
 from arraygrad.backends.generic import GenericBackend
-from arraygrad.core.tensor import wrap_raw
+from arraygrad.core.containers import flatten, unflatten
+from arraygrad.core.tensor import Tensor, wrap_raw
 from arraygrad.implicit.common import raw
 from arraygrad.transforms.trace import Trace
 
-__all__ = ["Columns", "NoForm", "at_once"]
+__all__ = ["Columns", "NoForm", "at_once", "beside"]
 
 _CLOSE = 1e-7  # how near the values have to be, relative to the largest of each component
 
@@ -266,6 +267,18 @@ class _Backend(GenericBackend):
 
 
 attach(_Backend("columns", namespace, Columns, False), "columns", Columns)
+
+
+def beside(y, constants):
+    """What stands beside `y` in a call: with a Tensor over Columns, arrays of floating-point numbers are such Tensors."""
+    if not isinstance(y, Tensor) or not isinstance(y.array, Columns):
+        return constants
+    leaves, structure = flatten(constants)
+    return unflatten(structure, [wrap_raw(Columns(x[None])) if _is_plain(x) else x for x in leaves])
+
+
+def _is_plain(x):
+    return type(x) is numpy.ndarray and x.dtype.kind in "fc" and x.ndim > 0
 
 
 def at_once(f, t, y, parameters, known=None):

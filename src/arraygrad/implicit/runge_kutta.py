@@ -1,7 +1,7 @@
 """The discrete adjoint of an explicit Runge-Kutta method: the steps that SciPy's solver took, differentiated.
 
-May import: implicit.common, implicit.many_steps, implicit.stores, transforms, core.tensor, numpy; scipy inside
-functions.
+May import: implicit.columns, implicit.common, implicit.many_steps, implicit.stores, transforms, core.tensor, numpy;
+scipy inside functions.
 
 Note [Discrete adjoint]
 ~~~~~~~~~~~~~~~~~~~~~~~
@@ -23,6 +23,7 @@ import functools
 import numpy
 
 from arraygrad.core.tensor import Tensor
+from arraygrad.implicit.columns import beside
 from arraygrad.implicit.common import products, raw
 from arraygrad.implicit.many_steps import Calls, NoForm, Points, gradients_of_steps, room
 from arraygrad.implicit.stores import running
@@ -255,7 +256,7 @@ class _Backwards:
 
     def _right_side(self, t, y, *parameters):
         _, *rest = self.arguments.rebuilt((y, *parameters) if self.first else parameters)
-        return self.f(t, y, *rest)
+        return self.f(t, y, *beside(y, rest))
 
     def _at_once(self, calls, first, states, after, by_state, by_stages):
         """What `_step` gives, of all these steps; None where the right side has no form for many points."""
