@@ -54,6 +54,16 @@ def _behind(key):
     return (slice(None), *parts)
 
 
+def _operator(name):
+    def left(self, other):
+        return getattr(namespace, name)(self, other)
+
+    def right(self, other):
+        return getattr(namespace, name)(other, self)
+
+    return left, right
+
+
 class Columns:
     """Arrays of one shape at many points: `values` (m, *shape), or (1, *shape) for the same one at all of them."""
 
@@ -86,6 +96,38 @@ class Columns:
             raise _One("an array of another library beside values at many points")
         self.values[key] = value
 
+    def __neg__(self):
+        return Columns(-self.values)
+
+    def __pos__(self):
+        return self
+
+    def __abs__(self):
+        return Columns(abs(self.values))
+
+    def __invert__(self):
+        return Columns(~self.values)
+
+    def __matmul__(self, other):
+        return _matmul(self, other)
+
+    __add__, __radd__ = _operator("add")
+    __sub__, __rsub__ = _operator("subtract")
+    __mul__, __rmul__ = _operator("multiply")
+    __truediv__, __rtruediv__ = _operator("divide")
+    __pow__, __rpow__ = _operator("pow")
+    __floordiv__, __rfloordiv__ = _operator("floor_divide")
+    __mod__, __rmod__ = _operator("remainder")
+    __and__, __rand__ = _operator("bitwise_and")
+    __or__, __ror__ = _operator("bitwise_or")
+    __xor__, __rxor__ = _operator("bitwise_xor")
+    __lt__ = _operator("less")[0]
+    __le__ = _operator("less_equal")[0]
+    __gt__ = _operator("greater")[0]
+    __ge__ = _operator("greater_equal")[0]
+    __eq__ = _operator("equal")[0]  # type: ignore[assignment]
+    __ne__ = _operator("not_equal")[0]  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
     __array_ufunc__ = None
     __bool__ = __float__ = __int__ = __index__ = __complex__ = __array__ = __iter__ = __len__ = __dlpack__ = _refuse
 
@@ -186,11 +228,6 @@ _ELEMENTWISE = (
     "multiply negative nextafter not_equal positive pow real reciprocal remainder round sign signbit sin sinh sqrt "
     "square subtract tan tanh trunc where"
 ).split()
-_OPERATORS = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "pow", "floordiv": "floor_divide",
-    "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lt": "less",
-    "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
-}  # fmt: skip
 
 
 def _namespace():
@@ -226,30 +263,7 @@ def _namespace():
     return found
 
 
-namespace = _namespace()
-
-
-def _operator(function):
-    def left(self, other):
-        return function(self, other)
-
-    def right(self, other):
-        return function(other, self)
-
-    return left, right
-
-
-for _name, _function in _OPERATORS.items():
-    _left, _right = _operator(getattr(namespace, _function))
-    setattr(Columns, f"__{_name}__", _left)
-    if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
-        setattr(Columns, f"__r{_name}__", _right)
-Columns.__neg__ = lambda self: Columns(-self.values)
-Columns.__pos__ = lambda self: self
-Columns.__abs__ = lambda self: Columns(abs(self.values))
-Columns.__invert__ = lambda self: Columns(~self.values)
-Columns.__matmul__ = _matmul
-Columns.__hash__ = None
+namespace: types.ModuleType = _namespace()
 
 
 class _Backend(GenericBackend):
@@ -270,7 +284,7 @@ attach(_Backend("columns", namespace, Columns, False), "columns", Columns)
 
 
 def beside(y, constants):
-    """What stands beside `y` in a call: with a Tensor over Columns, arrays of floating-point numbers are such Tensors."""
+    """What stands beside `y` in a call: beside a Tensor over Columns, arrays of real or complex numbers are such, too."""
     if not isinstance(y, Tensor) or not isinstance(y.array, Columns):
         return constants
     leaves, structure = flatten(constants)
