@@ -527,12 +527,31 @@ def test_the_namespace_gives_the_same(name, call, arrays):
         assert_alike(some, others, 1e-12, 1e-12)
 
 
-def test_observed_calls_show_the_operations_of_the_table():
+def test_observed_calls_are_what_runs_without_hooks():
+    x = ag.tensor(real(4), requires_grad=True)
+    seen, results = [], []
+    with op_hooks(lambda name, args: seen.append((name, args[0] is x)), lambda *call: results.append(call[2])):
+        observed = [np.nansum(x), np.median(x), np.modf(x)[0], np.cumsum(x)]
+    assert seen == [("numpy.nansum", True), ("numpy.median", True), ("numpy.modf", True), ("cumulative_sum", True)]
+    assert results[0] is observed[0]
+    plain = [np.nansum(x), np.median(x), np.modf(x)[0], np.cumsum(x)]
+    assert [y.grad_fn.name() for y in observed] == [y.grad_fn.name() for y in plain]
+
+
+def test_observed_calls_that_are_not_served_show_the_operations_of_the_table():
     x = ag.tensor(real(4), requires_grad=True)
     seen = []
     with op_hooks(lambda name, args: seen.append(name)):
-        np.nansum(x)
+        np.nansum(x, where=np.array([True, False, True, True]))
     assert "where" in seen
+
+
+def test_a_profile_has_one_row_for_a_recorded_function():
+    x = ag.tensor(real(4), requires_grad=True)
+    with ag.autograd.graph.profile() as profile:
+        np.median(x).backward()
+    rows = {row.name: (row.calls, row.backward_calls) for row in profile.rows}
+    assert rows == {"numpy.median": (1, 1), "AccumulateGrad": (0, 1)}
 
 
 @pytest.mark.parametrize(

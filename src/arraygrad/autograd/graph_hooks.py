@@ -158,8 +158,9 @@ class op_hooks(Mode):
     Parameters
     ----------
     before : callable, optional
-        `before(name, args)`, ahead of the operation: its name in the table, or the class name of a custom Function, and
-        its parameters in order (Tensors, raw arrays, scalars; the tuple that the operation itself gets).
+        `before(name, args)`, ahead of the operation: its name in the table, that of a function that is recorded as one
+        ("numpy.median"), or the class name of a custom Function, and its parameters in order (Tensors, raw arrays,
+        scalars; the tuple that the operation itself gets).
     after : callable, optional
         `after(name, args, result)`, when it has run and is recorded. Not called for an operation that raises.
 

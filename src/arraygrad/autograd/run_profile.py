@@ -13,6 +13,7 @@ from typing import NamedTuple
 from arraygrad.autograd.graph_hooks import op_hooks
 from arraygrad.autograd.run_trace import trace
 from arraygrad.core.op import node_names
+from arraygrad.core.recorded import NODE_NAMES
 from arraygrad.core.tensor import Tensor
 
 __all__ = ["ProfileRow", "profile"]
@@ -108,7 +109,7 @@ class profile:
             row[0] += 1
             row[1] += event.end - event.start
             row[2] += event.bytes_saved
-        nodes = node_names()
+        nodes = {**node_names(), **NODE_NAMES}
         rows = []
         for name, forward in self._forward.items():
             found = backward.pop(nodes.get(name, f"{name}Backward"), [0, 0, 0])

@@ -14,6 +14,7 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1
 cdef int connect(OpNode node, TensorBase t) except -1
 cdef int refresh(TensorBase t) except -1
 cdef int keep_retaining(TensorBase t, Node node, int nr) except -1
+cdef OpNode filled(Op op, tuple args, object result, uint64_t needs, Backend backend)
 cdef OpNode view_node(TensorBase t, Extra e)
 cdef bint basic_key(object key) except -1
 cdef bint wants_grad(object arg) except -1

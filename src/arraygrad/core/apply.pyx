@@ -3,18 +3,17 @@
 # core.saving, core.number_ops.
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_relaxed as relaxed
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED, has_bit, set_bit
 from arraygrad.engine.node cimport (
-    Node, NodeHooks, ThreadState, settle, thread_state, NODE_ASIDE, NODE_FAST, NODE_HAS_PARENT, NODE_NUMBER,
-    NODE_REALIFY, NODE_ZERO_ABSORBS,
+    Node, NodeHooks, ThreadState, thread_state, NODE_ASIDE, NODE_FAST, NODE_HAS_PARENT, NODE_NUMBER, NODE_REALIFY,
 )
 from arraygrad.core.arguments cimport all_static, backend_in, is_static, raw_arguments, raw_backend_in
 from arraygrad.core.decisions cimport decided
-from arraygrad.core.nodes cimport OpNode, accumulator_of, attach, new_op_node
+from arraygrad.core.nodes cimport OpNode, accumulator_of, attach, finish, new_op_node
 from arraygrad.core.number_ops cimport as_float, number_operation
 from arraygrad.core.op cimport Op, named_op, result_type_of
 from arraygrad.core.operands cimport (
@@ -33,6 +32,11 @@ cdef extern from "Python.h":
 # How many op hooks are active in the process. Looking at a static is all that they cost an operation while there are
 # none; whether they are this thread's is asked only then.
 cdef atomic[int] _observers
+
+
+cdef inline bint is_observed() noexcept:
+    """Whether this thread's operations are observed: by hooks around operations."""
+    return _observers.load(relaxed) != 0 and thread_state().op_hooks != NULL
 
 
 cdef PyObject* _sign = NULL             # the operation sign, which decides as comparisons do: decisions.pyx
@@ -59,27 +63,35 @@ def pop_op_hooks(tuple outer):
     set_op_hooks(outer or None)
 
 
+cdef inline Node target_of(OpNode node, TensorBase t, int* nr):
+    """Where the Tensor's gradient goes from `node`, at input `nr`; None: nowhere."""
+    cdef Node target
+    nr[0] = 0
+    if t is None or not t.tracked:
+        return None
+    if has_extra(t):
+        refresh(t)
+    if FREE_THREADED:
+        target = grad_fn_now(t, nr)
+    else:
+        target = t.grad_fn_
+        nr[0] = t.output_nr_
+    if target is None:
+        target = accumulator_of(t)
+        nr[0] = 0
+    if not has_bit(&target.flags, NODE_HAS_PARENT):         # threads may share the target: write no more than needed
+        set_bit(&target.flags, NODE_HAS_PARENT)
+    if target.topo >= node.topo:
+        node.topo = target.topo + 1
+    if not t.value.meta.is_complex and node.meta is not None:
+        node.flags |= NODE_REALIFY              # has an effect only where a gradient is complex
+    return target
+
+
 cdef int connect(OpNode node, TensorBase t) except -1:
     """Append the edge to where the Tensor's gradient goes."""
-    cdef Node target = None
     cdef int nr = 0
-    if t is not None and t.tracked:
-        if has_extra(t):
-            refresh(t)
-        if FREE_THREADED:
-            target = grad_fn_now(t, &nr)
-        else:
-            target = t.grad_fn_
-            nr = t.output_nr_
-        if target is None:
-            target = accumulator_of(t)
-            nr = 0
-        if not has_bit(&target.flags, NODE_HAS_PARENT):     # threads may share the target: write no more than needed
-            set_bit(&target.flags, NODE_HAS_PARENT)
-        if target.topo >= node.topo:
-            node.topo = target.topo + 1
-        if not t.value.meta.is_complex and node.meta is not None:
-            node.flags |= NODE_REALIFY          # has an effect only where a gradient is complex
+    cdef Node target = target_of(node, t, &nr)
     if node.n_edges == 0:
         node.e0 = target
         node.n0 = nr
@@ -92,8 +104,16 @@ cdef int connect(OpNode node, TensorBase t) except -1:
     return 0
 
 
-cdef inline uint32_t zero_flag(const ThreadState* ts) noexcept:
-    return NODE_ZERO_ABSORBS if ts.zero_annihilates else 0
+cdef inline OpNode begun(Op op, object a, TensorBase ta, object b, TensorBase tb, TensorBase out, uint64_t needs,
+                         uint32_t flags, Backend backend):
+    """The node of an operation on one array or two, `a` and `b`, which are the Tensors `ta` and `tb` or none."""
+    cdef OpNode node = new_op_node(op, out.value.meta, flags)
+    connect(node, ta)
+    if op.n_arrays == 2:
+        connect(node, tb)
+    if op.n_saves:
+        save_plain(node, op, a, b, out, needs, backend)
+    return node
 
 
 cdef inline bint may_be_number(PyObject* x) noexcept:
@@ -122,8 +142,7 @@ cdef object unary_of_any(Op op, object x):
     cdef object aside = None
     cdef uint32_t flags = 0
     cdef OpNode node
-    cdef ThreadState* ts
-    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
+    if is_observed():
         return observed(op, (x,), None)
     if not is_tensor(x):
         x = wrap(x, find_backend(x))
@@ -148,14 +167,8 @@ cdef object unary_of_any(Op op, object x):
     if t.tracked or has_extra(t):
         if has_extra(t):
             refresh(t)
-        ts = thread_state()
-        if t.tracked and op.differentiable and out.value.meta.is_floating and ts.grad_mode:
-            node = new_op_node(op)
-            node.meta = out.value.meta
-            node.flags |= <uint16_t>(flags | zero_flag(ts))
-            connect(node, t)
-            if op.n_saves:
-                save_plain(node, op, x, None, out, 1, backend)
+        if t.tracked and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
+            node = begun(op, x, t, None, None, out, 1, flags, backend)
             if aside is not None:
                 keep_aside(node, aside)
             attach(out, node)
@@ -184,9 +197,7 @@ cdef object binary_of_any(Op op, object a, object b):
     cdef object ra, rb, r
     cdef uint32_t flags = 0
     cdef uint64_t needs = 0
-    cdef OpNode node
-    cdef ThreadState* ts
-    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
+    if is_observed():
         return observed(op, (a, b), None)
     if is_tensor(a):
         ta = <TensorBase>a
@@ -256,17 +267,9 @@ cdef object binary_of_any(Op op, object a, object b):
     if needs and not op.differentiable:
         decided(op, a, b, out)
     elif needs and out.value.meta.is_floating:
-        ts = thread_state()
-        if not ts.grad_mode:
+        if not thread_state().grad_mode:
             return out
-        node = new_op_node(op)
-        node.meta = out.value.meta
-        node.flags |= <uint16_t>(flags | zero_flag(ts))
-        connect(node, ta)
-        connect(node, tb)
-        if op.n_saves:
-            save_plain(node, op, a, b, out, needs, backend)
-        attach(out, node)
+        attach(out, begun(op, a, ta, b, tb, out, needs, flags, backend))
     return out
 
 
@@ -374,7 +377,7 @@ cdef object run_one(Op op, tuple args, TensorBase t):
     cdef object raw
     v = value_now(t)
     backend = <Backend>v.meta.ops
-    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
+    if is_observed():
         return observed(op, args, backend)
     raw = raw_now(t)
     raws = (raw, args[1]) if len(args) == 2 else (raw, args[1], args[2]) if len(args) == 3 else (raw,) + args[1:]
@@ -417,7 +420,7 @@ cdef object run(Op op, tuple args, Backend backend):
     cdef tuple raws
     cdef object raw, result, arg
     cdef Py_ssize_t i
-    if _observers.load(relaxed) and thread_state().op_hooks != NULL:
+    if is_observed():
         return observed(op, args, backend)
     for i in range(op.n_inputs):
         arg = args[op.input_at[i]]
@@ -480,11 +483,8 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
     cdef Py_ssize_t k, i
     cdef OpNode node
     cdef TensorBase out
-    cdef object arg
-    cdef list metas
     cdef bint floating = False
-    cdef ThreadState* ts = thread_state()
-    if not ts.grad_mode:
+    if not thread_state().grad_mode:
         return 0
     if not op.differentiable:
         if op.entry.derivative != "none" and not op.zero:
@@ -502,32 +502,13 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
     if needs == 0:
         return 0
     if op.multi:
-        metas = []
         for out in result:
-            metas.append(out.value.meta)
             floating = floating or out.value.meta.is_floating
         if not floating:
             return 0
     elif not (<TensorBase>result).value.meta.is_floating:
         return 0
-    node = new_op_node(op)
-    if op.multi:
-        node.n_inputs = <int>len(metas)
-        node.meta = metas[0] if len(metas) == 1 else tuple(metas)
-    else:
-        node.meta = (<TensorBase>result).value.meta
-        if backend.plain((<TensorBase>result).value.raw, op):
-            node.flags |= NODE_FAST
-        node.flags |= zero_flag(ts)
-    if op.sequence >= 0:
-        connect_all(node, args[op.sequence])
-    else:
-        for k in range(op.n_inputs):
-            arg = args[op.input_at[k]]
-            connect(node, <TensorBase>arg if is_tensor(arg) else None)
-    save(node, op, args, result, needs, backend)
-    if op.keeps_args:
-        keep_args(node, op, args)
+    node = filled(op, args, result, needs, backend)
     if op.multi:
         for i in range(len(result)):
             out = <TensorBase>result[i]
@@ -539,29 +520,48 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
     return 0
 
 
+cdef OpNode filled(Op op, tuple args, object result, uint64_t needs, Backend backend):
+    """The node of an operation with these arguments, of which those in `needs` require grad, and this result."""
+    cdef OpNode node
+    cdef Py_ssize_t k
+    cdef TensorBase out
+    cdef tuple metas
+    cdef object arg
+    if op.multi:
+        metas = tuple([(<TensorBase>out).value.meta for out in result])
+        node = new_op_node(op, metas[0] if len(metas) == 1 else metas, 0)
+        node.n_inputs = <int>len(metas)
+    else:
+        out = <TensorBase>result
+        node = new_op_node(op, out.value.meta, NODE_FAST if backend.plain(out.value.raw, op) else 0)
+    if op.sequence >= 0:
+        connect_all(node, args[op.sequence])
+    else:
+        for k in range(op.n_inputs):
+            arg = args[op.input_at[k]]
+            connect(node, <TensorBase>arg if is_tensor(arg) else None)
+    save(node, op, args, result, needs, backend)
+    if op.keeps_args:
+        keep_args(node, op, args)
+    return node
+
+
 cdef int connect_all(OpNode node, object items) except -1:
     """Edges for a list of arrays; the further ones are built as one tuple."""
     cdef list more = []
     cdef Py_ssize_t i
-    cdef OpNode probe = new_op_node(<Op>node.op)
+    cdef int nr = 0
     cdef TensorBase t
-    probe.meta = node.meta
     for i in range(len(items)):
         t = <TensorBase>items[i] if is_tensor(items[i]) else None
         if i < 2:
             connect(node, t)
             continue
-        probe.n_edges = 0
-        probe.e0 = None
-        connect(probe, t)
-        more.append(probe.e0)
-        more.append(probe.n0)
+        more.append(target_of(node, t, &nr))
+        more.append(nr)
         node.n_edges += 1
     if more:
         node.more = more
-    if probe.topo > node.topo:
-        node.topo = probe.topo
-    node.flags |= probe.flags & NODE_REALIFY
     return 0
 
 
@@ -768,18 +768,9 @@ cdef int keep_retaining(TensorBase t, Node node, int nr) except -1:
 
 
 cdef OpNode view_node(TensorBase t, Extra e):
-    cdef OpNode node = new_op_node(<Op>e.view_op)
-    cdef tuple args = e.view_args
-    cdef Backend backend = <Backend>t.value.meta.ops
-    node.meta = t.value.meta
-    if backend.plain(t.value.raw, e.view_op):
-        node.flags |= NODE_FAST
-    for i in e.view_op.inputs:
-        connect(node, <TensorBase>args[i] if is_tensor(args[i]) else None)
-    save(node, e.view_op, args, t, 1, backend)
-    if e.view_op.keeps_args:
-        keep_args(node, e.view_op, args)
-    settle(node)
+    """A node for a view of what its parent is now."""
+    cdef OpNode node = filled(e.view_op, e.view_args, t, 1, <Backend>t.value.meta.ops)
+    finish(node)
     return node
 
 

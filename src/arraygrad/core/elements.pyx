@@ -9,16 +9,16 @@
 # of the general way, with the same saved values, and so are the checks before a write. Anything else is declined:
 # nothing was done then.
 # set_fast_paths(False) turns it off. Guarded by tests/ops/test_single_numbers.py.
-from libc.stdint cimport uint16_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport (
-    ThreadState, settle, thread_state, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_ZERO_ABSORBS,
+    ThreadState, thread_state, NODE_ELEMENT, NODE_FAST, NODE_NUMBER,
 )
 from arraygrad.core.apply cimport connect, refresh
 from arraygrad.core.inplace cimport adopt, check_inplace, refuse_scalar
-from arraygrad.core.nodes cimport OpNode, attach, new_op_node
+from arraygrad.core.nodes cimport OpNode, attach, finish, is_unobserved, new_op_node
 from arraygrad.core.op cimport Op
 from arraygrad.core.overwriting cimport before_write, bump
 from arraygrad.core.value cimport (
@@ -81,8 +81,21 @@ cdef inline list kept(list known, object key, Py_ssize_t n):
     return [None, key] if n == 2 else [None, key, None]
 
 
-cdef inline bint observed(ThreadState* ts) noexcept:
-    return ts.op_hooks != NULL or ts.saved_hooks != NULL
+cdef inline OpNode begun(Op op, GradMeta meta, TensorBase t, list known, object key, Py_ssize_t n, uint64_t place,
+                         uint32_t flags):
+    """The node of an operation with `n` arguments on the element of `t` at `key`, the `place`-th of all.
+
+    `known` has the lists of small keys; `flags` are those of a node that finds the element by its place alone.
+    """
+    cdef OpNode node
+    if FREE_THREADED or t.value.meta.typenum != _double_precision.typenum:
+        node = new_op_node(op, meta, NODE_FAST)
+        node.args = kept(known, key, n)
+    else:
+        node = new_op_node(op, meta, NODE_FAST | NODE_ELEMENT | flags)
+        node.print = place
+    connect(node, t)
+    return node
 
 
 cdef TensorBase element(TensorBase t, object key):
@@ -94,7 +107,7 @@ cdef TensorBase element(TensorBase t, object key):
     cdef object raw
     cdef uint64_t place
     cdef double number
-    if _getitem is None or observed(ts):
+    if _getitem is None or not is_unobserved(ts):
         return None
     v = value_now(t)
     if v.meta.ops is not _backend:
@@ -109,16 +122,8 @@ cdef TensorBase element(TensorBase t, object key):
     if has_extra(t):
         refresh(t)
     if t.tracked and ts.grad_mode:
-        node = new_op_node(_getitem)
-        node.meta = out.value.meta
-        node.flags |= <uint16_t>(NODE_FAST | (NODE_ZERO_ABSORBS if ts.zero_annihilates else 0))
-        connect(node, t)
+        node = begun(_getitem, out.value.meta, t, _read_keys, key, 2, place, NODE_NUMBER)
         node.s0 = v.meta
-        if FREE_THREADED or v.meta.typenum != _double_precision.typenum:
-            node.args = kept(_read_keys, key, 2)
-        else:
-            node.flags |= NODE_NUMBER | NODE_ELEMENT
-            node.print = place
         attach(out, node)
     return out
 
@@ -132,7 +137,7 @@ cdef bint put_element(TensorBase t, object key, object value) except -1:
     cdef bint recorded = False
     cdef uint64_t place
     refuse_scalar(t)
-    if _setitem is None or t.value.meta.ops is not _backend or observed(ts):
+    if _setitem is None or t.value.meta.ops is not _backend or not is_unobserved(ts):
         return False
     if is_tensor(value):
         tv = <TensorBase>value
@@ -147,21 +152,13 @@ cdef bint put_element(TensorBase t, object key, object value) except -1:
         return False
     check_inplace(t, recorded, "setitem")
     if (recorded or t.tracked) and ts.grad_mode:
-        node = new_op_node(_setitem)
-        node.meta = t.value.meta
-        node.flags |= NODE_FAST
-        connect(node, t)
+        node = begun(_setitem, t.value.meta, t, _written_keys, key, 3, place, 0)
         connect(node, tv)
-        if FREE_THREADED or t.value.meta.typenum != _double_precision.typenum:
-            node.args = kept(_written_keys, key, 3)
-        else:
-            node.flags |= NODE_ELEMENT
-            node.print = place
     before_write(t)
     if not _put(t.value.raw, key, raw, &place):
         return False                    # a number that does not fit, a read-only array: the library says so
     bump(t)
     if node is not None:
-        settle(node)
+        finish(node)
         adopt(t, node, 0)
     return True

@@ -7,17 +7,16 @@ import sys
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport set_bit
 from arraygrad.engine.node cimport (
-    Frame, Node, NodeHooks, settle, share_deallocation, thread_state, NODE_FAST, NODE_HAS_PARENT,
+    Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_HAS_PARENT,
 )
 from arraygrad.core.apply cimport (
-    apply_op, basic_key, binary, connect, keep_retaining, observed_call, refresh, view_node, wants_grad,
+    apply_op, basic_key, binary, filled, keep_retaining, observed_call, refresh, view_node, wants_grad,
 )
 from arraygrad.core.arguments cimport is_static, to_raw
 from arraygrad.core.exports cimport exported, refuse_exported
-from arraygrad.core.nodes cimport OpNode, accumulator_of, new_op_node
+from arraygrad.core.nodes cimport OpNode, accumulator_of, finish
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.operands cimport check_operand, has_tensor, is_like_scalar, listed, mixed, rebinds
-from arraygrad.core.saving cimport keep_args, save
 from arraygrad.core.overwriting cimport before_write, bump, mark_overwritten
 from arraygrad.core.value cimport (
     Backend, Extra, TensorBase, find_backend, forbidden_view, new_tensor, refuses_overwriting, replaced, set_history,
@@ -416,7 +415,6 @@ cdef int store(TensorBase t, object key, object value) except -1:
     cdef object raw_key = to_raw(key)
     cdef object raw_value
     cdef OpNode node = None
-    cdef tuple args
     cdef TensorBase tv = None
     cdef object other
     check_inplace(t, recorded, "setitem")
@@ -447,16 +445,7 @@ cdef int store(TensorBase t, object key, object value) except -1:
     if wants_grad(key):
         raise TypeError("setitem: the key requires grad, but an index has no derivative; use key.detach()")
     if (recorded or t.tracked) and thread_state().grad_mode:
-        node = new_op_node(op)
-        node.meta = t.value.meta
-        if backend.plain(t.value.raw, op):
-            node.flags |= NODE_FAST
-        args = (t, raw_key, value)
-        connect(node, t)
-        connect(node, tv)
-        save(node, op, args, t, 3, backend)
-        if op.keeps_args:
-            keep_args(node, op, args)
+        node = filled(op, (t, raw_key, value), t, 3, backend)
     if backend.mutable:
         if (isinstance(value, TensorBase) and raw_value is not t.value.raw
                 and backend.shares_memory(raw_value, t.value.raw)):
@@ -469,7 +458,7 @@ cdef int store(TensorBase t, object key, object value) except -1:
         t.value = replaced(t, backend.write(t.value.raw, raw_key, raw_value))
         t.value.version += 1
     if node is not None:
-        settle(node)
+        finish(node)
         adopt(t, node, 0)
     if not backend.mutable:
         write_back(t)
@@ -495,25 +484,16 @@ cdef bint added_at(TensorBase t, object key, TensorBase value, Backend backend) 
     cdef bint recorded = wants_grad(value)
     cdef object raw = value.value.raw
     cdef OpNode node = None
-    cdef tuple args
     check_inplace(t, recorded, "numpy.add.at")
     if (recorded or t.tracked) and thread_state().grad_mode:
-        node = new_op_node(op)
-        node.meta = t.value.meta
-        if backend.plain(t.value.raw, op):
-            node.flags |= NODE_FAST
-        args = (t, key, value)
-        connect(node, t)
-        connect(node, value)
-        save(node, op, args, t, 3, backend)
-        keep_args(node, op, args)
+        node = filled(op, (t, key, value), t, 3, backend)
     if backend.shares_memory(raw, t.value.raw):
         raw = backend.clone(raw, raw)
     before_write(t)
     backend.add_at(t.value.raw, key, raw)
     bump(t)
     if node is not None:
-        settle(node)
+        finish(node)
         adopt(t, node, 0)
     return True
 

@@ -1,6 +1,8 @@
 # May cimport: engine.*, core.op, core.value.
+from libc.stdint cimport uint32_t
+
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.node cimport Node, NodeHooks, NodeKind
+from arraygrad.engine.node cimport Node, NodeHooks, NodeKind, ThreadState
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Backend, TensorBase, Value
 
@@ -13,9 +15,18 @@ cdef class AccumulateGrad(Node):
     pass
 
 
+cdef inline bint is_unobserved(const ThreadState* ts) noexcept:
+    """Whether nothing looks on at this thread's operations, so that quick paths may serve them.
+
+    Not where hooks are around operations or around what nodes save, and not in inference mode.
+    """
+    return ts.op_hooks == NULL and ts.saved_hooks == NULL and not ts.inference
+
+
 cdef str BACKWARD_TWICE
 cdef NodeKind op_kind, bare_kind     # the nodes of operations; of those whose rules keep nothing (Op.bare)
-cdef OpNode new_op_node(Op op)
+cdef OpNode new_op_node(Op op, object meta, uint32_t flags)
+cdef int finish(OpNode node) except -1
 cdef int attach(TensorBase out, OpNode node) except -1
 cdef object handles()
 cdef object raw_of(object saved, OpNode node)

@@ -4,7 +4,7 @@
 cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
-from libc.stdint cimport uint32_t, uint64_t, UINT64_MAX
+from libc.stdint cimport uint16_t, uint32_t, uint64_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
 from arraygrad.engine.free_threading cimport (
@@ -685,19 +685,39 @@ cdef AccumulateGrad accumulator_of(TensorBase t):
     return new_accumulator(t)
 
 
-cdef OpNode new_op_node(Op op):
-    """The node of an operation, not connected yet."""
+# Note [Recording]
+# ~~~~~~~~~~~~~~~~
+# Nodes of operations are begun here and finished here, whoever records: nothing else says what holds for all of them.
+# (1) `new_op_node` begins one: its operation, the metadata of its result, its flags. What the thread's modes say of
+#     nodes is set by `new_node`.
+# (2) Edges and saved values are filled in between: by `filled` (apply.pyx) for the arguments of any operation, by `begun`
+#     for one array or two. Places that know more do it themselves: one element (elements.pyx), lists of numbers
+#     (number_lists.pyx), the places of a transform's arguments (transforms/traced.pyx). An operation on single numbers
+#     makes its node of parts in one step (number_ops.pyx).
+# (3) `finish` ends: nothing is filled in afterwards. `attach` does so, and makes the node a Tensor's history.
+# Whoever looks on at operations is asked for before they run: by `is_observed` in apply.pyx, and by `is_unobserved` where a
+# quick path declines.
+cdef OpNode new_op_node(Op op, object meta, uint32_t flags):
+    """The node of an operation with a result of that metadata (a tuple, of several), not connected yet."""
     cdef OpNode node = <OpNode>new_node(&bare_kind if op.bare else &op_kind)
     node.op = op
+    node.meta = meta
+    node.flags |= <uint16_t>flags
     return node
 
 
-cdef int attach(TensorBase out, OpNode node) except -1:
-    """Make a complete node of an operation the history of its only result."""
+cdef int finish(OpNode node) except -1:
+    """Note that a node has all that it will keep."""
     if (<Op>node.op).index >= 0:
         settle(node)
     else:
         track(node)                     # the rules of others' functions may hold anything
+    return 0
+
+
+cdef int attach(TensorBase out, OpNode node) except -1:
+    """Make a complete node of an operation the history of its only result."""
+    finish(node)
     out.grad_fn_ = node
     out.tracked = True
     return 0

@@ -18,10 +18,10 @@ from libcpp.vector cimport vector
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED, set_bit
 from arraygrad.engine.node cimport (
-    ThreadState, settle, thread_state, NODE_ELEMENT, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY,
+    ThreadState, thread_state, NODE_ELEMENT, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY,
 )
 from arraygrad.core.apply cimport connect
-from arraygrad.core.nodes cimport OpNode, attach, new_op_node
+from arraygrad.core.nodes cimport OpNode, attach, finish, is_unobserved, new_op_node
 from arraygrad.core.number_ops cimport read_operand
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.value cimport Backend, TensorBase, new_tensor
@@ -116,7 +116,7 @@ cpdef object joined_numbers(object items):
     cdef GradMeta meta
     cdef list held
     cdef object raw
-    if FREE_THREADED or _backend is None or ts.inference or ts.op_hooks != NULL or ts.zero_annihilates:
+    if FREE_THREADED or _backend is None or not is_unobserved(ts) or ts.zero_annihilates:
         return None
     if type(items) is not list and type(items) is not tuple or not ready():
         return None
@@ -138,19 +138,15 @@ cpdef object joined_numbers(object items):
     if not recorded or not ts.grad_mode:
         return out
     meta = out.value.meta if ndim == 1 else _backend.meta(_make(1, &size, numbers.data()))
-    node = new_op_node(STACK)
-    node.meta = meta
-    node.flags |= NODE_FAST | NODE_ELEMENT
+    node = new_op_node(STACK, meta, NODE_FAST | NODE_ELEMENT)
     node.print = EVERY
     node.args = _kept
     for t in held:
         connect(node, t)
     if ndim > 1:
-        settle(node)
+        finish(node)
         inner = node
-        node = new_op_node(RESHAPE)
-        node.meta = out.value.meta
-        node.flags |= NODE_FAST | NODE_REALIFY
+        node = new_op_node(RESHAPE, out.value.meta, NODE_FAST | NODE_REALIFY)
         node.s0 = meta
         node.e0 = inner
         node.n_edges = 1

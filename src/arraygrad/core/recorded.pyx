@@ -17,14 +17,16 @@
 #     Lists of plain numbers in the place of an array are made one first, as NumPy does.
 # (3) What is not served (refused) goes to the composed function: other dtypes and libraries, parameters that the rule
 #     does not know, Tensors that require grad where it has no derivative, results that share memory with an argument.
-#     Calls that hooks observe are composed as well, so that they show the table's operations.
+# (4) Hooks around operations are told of the call as of one operation, since that is what runs: what is observed is what
+#     is recorded without them. Of a call that turns out not to be served they are told as of one that raises, and then
+#     of the operations that it is composed of.
 # Guarded by tests/numpy_api/test_recorded_functions.py, which compares both ways.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport ThreadState, thread_state
-from arraygrad.core.apply cimport apply_op, record, refresh, unary, wants_grad
+from arraygrad.core.apply cimport apply_op, observed_call, record, refresh, unary, wants_grad
 from arraygrad.core.arguments cimport is_static, raw_argument, to_raw
 from arraygrad.core.op cimport Op, bind_plain
 from arraygrad.core.operands cimport array_of_list
@@ -40,6 +42,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     MAX_ARGS = 8                # positional arguments of a call that is made without a tuple
+
+NODE_NAMES = {}                         # name of a recorded function, as hooks are told it -> name of its nodes
 
 cdef object refused = object()
 cdef object _ndarray = None
@@ -113,6 +117,7 @@ def make_recorded(entry, function, ndarray, generic, target=None, places=(), set
     r.any_result = any_result
     r.other = other
     keep_for_ever(r, r.op, r.function, r.places, r.settle)
+    NODE_NAMES[r.op.name] = r.op.node_name
     return r
 
 
@@ -121,7 +126,7 @@ cdef object recorded_call(Recorded r, tuple args, object kwargs):
     cdef tuple bound
     cdef object result = refused
     cdef ThreadState* ts = thread_state()
-    if ts.op_hooks != NULL or not ts.grad_mode:
+    if not ts.grad_mode:
         return refused
     if r.alone and len(args) == 1 and not kwargs and is_tensor(args[0]):
         result = by_one(r, args)
@@ -274,6 +279,9 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
             return refused                      # the composed function says what can't be differentiated
         if (r.numbers >> i) & 1 and type(value) is not float and type(value) is not int:
             return refused
+    if thread_state().op_hooks != NULL:
+        result = observed_call(op.name, bound, lambda: unless_refused(by_numpy(r, args, kwargs, bound)))
+        return refused if result is NotImplemented else result
     meta = <GradMeta>first
     if kwargs:
         given = {key: to_raw(value) for key, value in (<dict>kwargs).items()}
@@ -303,6 +311,11 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
             return refused
     record(op, bound, out, backend)
     return out
+
+
+cdef object unless_refused(object result):
+    """NotImplemented, of which hooks are not told, for a call that is not served."""
+    return NotImplemented if result is refused else result
 
 
 cdef tuple widened(Recorded r, tuple bound, GradMeta meta):

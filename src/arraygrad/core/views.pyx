@@ -1,14 +1,13 @@
 # Views of one Tensor, made and recorded in one step: t[:, 1:], t.T, t.reshape(shape) and their kind.
-# May import: engine.*, core.op, core.value, core.arguments, core.kept_args, core.nodes, core.saving, core.apply,
-# core.elements.
+# May import: engine.*, core.op, core.value, core.arguments, core.nodes, core.apply, core.elements.
 #
 # Note [Views in one step]
 # ~~~~~~~~~~~~~~~~~~~~~~~~
 # Most of what a view costs beside NumPy's own is the bookkeeping of the general way, which asks of each argument:
 # may it hold a Tensor, may its gradient be wanted, may the caller change it later. Where all arguments but the first
 # are plain (numbers, None, text, slices of such, tuples of such), nobody can change them and no gradient goes there, so
-# the node and the record of the view keep them as they are. What is kept, and in which order it is noted, is that of
-# `run_one`, `note_view` and `record` in apply.pyx.
+# the record of the view keeps them as they are. What is kept, and in which order it is noted, is that of `run_one`,
+# `note_view` and `record` in apply.pyx.
 # So do operations of one array that has a derivative beside plain ones that have none: special functions of an order,
 # rows at places (`beside`).
 # Gathers, t[rows, columns] and t[mask], take the same way: what they give is a copy, and the node keeps copies of the
@@ -19,17 +18,13 @@
 from operator import index
 
 from cpython.long cimport PyLong_CheckExact
-from libc.stdint cimport uint16_t
-
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.node cimport Node, ThreadState, thread_state, NODE_FAST, NODE_ZERO_ABSORBS
-from arraygrad.core.apply cimport apply_op, connect, refresh, reversed_axes
+from arraygrad.engine.node cimport Node, ThreadState, thread_state
+from arraygrad.core.apply cimport apply_op, filled, refresh, reversed_axes
 from arraygrad.core.arguments cimport all_static, is_static
 from arraygrad.core.elements cimport element
-from arraygrad.core.kept_args cimport shared_args
-from arraygrad.core.nodes cimport OpNode, attach, new_op_node
+from arraygrad.core.nodes cimport attach, is_unobserved
 from arraygrad.core.op cimport Op, named_op
-from arraygrad.core.saving cimport frozen, keep_args, save
 from arraygrad.core.value cimport (
     Backend, Extra, Storage, TensorBase, Value, has_extra, is_tensor, join_base, make_tensor, need_extra, new_tensor,
     raw_now, value_now,
@@ -197,10 +192,9 @@ cdef TensorBase beside(Op op, tuple args, Py_ssize_t place):
     cdef TensorBase t = <TensorBase>args[place]
     cdef TensorBase out
     cdef Value v = value_now(t)
-    cdef OpNode node
     cdef object raw, result
     cdef Py_ssize_t i
-    if v.meta.ops is not _backend or ts.op_hooks != NULL or ts.saved_hooks != NULL or ts.inference or not _enabled():
+    if v.meta.ops is not _backend or not is_unobserved(ts) or not _enabled():
         return None
     for i in range(len(args)):
         if i != place and type(args[i]) is not _backend.array_type and not is_static(args[i]):
@@ -223,17 +217,7 @@ cdef TensorBase beside(Op op, tuple args, Py_ssize_t place):
     if has_extra(t):
         refresh(t)
     if t.tracked and out.value.meta.is_floating:
-        node = new_op_node(op)
-        node.meta = out.value.meta
-        if _backend.plain(result, op):
-            node.flags |= NODE_FAST
-        if ts.zero_annihilates:
-            node.flags |= <uint16_t>NODE_ZERO_ABSORBS
-        connect(node, t)
-        save(node, op, args, out, 1, _backend)
-        if op.keeps_args:
-            keep_args(node, op, args)
-        attach(out, node)
+        attach(out, filled(op, args, out, 1, _backend))
     return out
 
 
@@ -252,15 +236,10 @@ cdef TensorBase view(Op op, tuple args, TensorBase t, bint plain):
     cdef Value shown
     cdef TensorBase out
     cdef Extra e
-    cdef OpNode node
     cdef object raw, result
-    cdef list static
     cdef long history
     cdef bint shares
-    cdef Py_ssize_t i
-    if v.meta.ops is not _backend or ts.op_hooks != NULL or ts.saved_hooks != NULL or ts.inference:
-        return None
-    if v.meta.ndim == 0 or not _enabled():
+    if v.meta.ops is not _backend or not is_unobserved(ts) or v.meta.ndim == 0 or not _enabled():
         return None
     raw = raw_now(t)
     if plain and op is GETITEM:
@@ -293,23 +272,7 @@ cdef TensorBase view(Op op, tuple args, TensorBase t, bint plain):
     if has_extra(t):
         refresh(t)
     if t.tracked and shown.meta.is_floating:
-        node = new_op_node(op)
-        node.meta = shown.meta
-        if _backend.plain(result, op):
-            node.flags |= NODE_FAST
-        if ts.zero_annihilates:
-            node.flags |= <uint16_t>NODE_ZERO_ABSORBS
-        connect(node, t)
-        if op.n_saves:
-            node.s0 = v.meta
-        if op.keeps_args:
-            static = shared_args(op, args) if plain else None
-            if static is None:
-                static = [None] * len(args)
-                for i in op.static_positions:
-                    static[i] = args[i] if plain else frozen(args[i])
-            node.args = static
-        attach(out, node)
+        attach(out, filled(op, args, out, 1, _backend))
     return out
 
 

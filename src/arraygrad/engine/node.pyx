@@ -603,11 +603,11 @@ cdef NodeKind node_kind(type cls, bint bare) except *:
 cdef Node new_node(const NodeKind* kind):
     """An empty node, as `cls.__new__(cls)` makes it, without the detour over a call of a type."""
     cdef Node node = <Node>alloc_node(kind.cls, kind.vtable)
-    cdef uint32_t thread_id = ag_tls().thread_id
+    cdef ThreadState* ts = ag_tls()
     node.seq = next_sequence_nr()
-    node.thread_id = thread_id if thread_id else _this_thread()
+    node.thread_id = ts.thread_id if ts.thread_id else _this_thread()
     node.n_inputs = 1
-    node.flags = <uint16_t>kind.flags
+    node.flags = <uint16_t>(kind.flags | (NODE_ZERO_ABSORBS if ts.zero_annihilates else 0))
     if _anomaly_modes.load() != 0:
         _note_node(node)
     return node

@@ -97,8 +97,7 @@ cdef TensorBase placed(object raw, GradMeta meta):
     Unlike a leaf it may be written in place, and then the caller's array changes as it does in a plain call.
     """
     cdef TensorBase t = new_tensor(raw, meta)
-    cdef OpNode node = new_op_node(_identity)
-    node.meta = meta
+    cdef OpNode node = new_op_node(_identity, meta, 0)
     node.n_edges = 1            # to nothing
     attach(t, node)
     t.array0d = True
