@@ -284,7 +284,7 @@ attach(_Backend("columns", namespace, Columns, False), "columns", Columns)
 
 
 def beside(y, constants):
-    """What stands beside `y` in a call: beside a Tensor over Columns, arrays of real or complex numbers are such."""
+    """What stands beside `y` in a call: with a Tensor over Columns, arrays of floats are such Tensors."""
     if not isinstance(y, Tensor) or not isinstance(y.array, Columns):
         return constants
     leaves, structure = flatten(constants)

@@ -1,14 +1,14 @@
 """Initial value problems of ordinary differential equations, differentiated by their adjoint.
 
-May import: implicit.common, implicit.lifting, implicit.runge_kutta, transforms.trace, core.containers, transforms,
-numpy; scipy inside functions.
+May import: implicit.collocation, implicit.common, implicit.lifting, implicit.runge_kutta, implicit.stores,
+transforms.trace, core.containers, transforms, numpy; scipy inside functions.
 
 The steps of explicit Runge-Kutta methods are differentiated themselves (runge_kutta.py). For other methods the adjoint
-equation is solved. Along the solution of y' = f(t, y, a) the gradient of a result by y(t), called p, satisfies
-p' = -(df/dy)^T p, and the gradient by a grows by p^T df/da. Both are integrated backwards from one requested time to
-the one before, starting from the solution there, with the same method and tolerances; at each requested time its
-gradient is added to p. The steps of the solver are not differentiated, so memory does not grow with their number. The
-backward problem is itself solved by `solve_ivp`: gradients of gradients come from its own adjoint.
+equation is solved on the steps that the solver took (collocation.py), or, where these do not serve, integrated here.
+Along the solution of y' = f(t, y, a) the gradient of a result by y(t), called p, satisfies p' = -(df/dy)^T p, and the
+gradient by a grows by p^T df/da. Both are integrated backwards from one requested time to the one before, starting from
+the solution there, with the same method and tolerances; at each requested time its gradient is added to p. The backward
+problem is itself solved by `solve_ivp`: gradients of gradients come from its own adjoint.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def noted(method):
 class _Problem:
     """A solved initial value problem as the node of its solution sees it.
 
-    With the `trajectory` of an explicit method its steps are differentiated, else the equation; `dtype` is what f is
-    given states in, None for what SciPy gives it.
+    `trajectory` has the steps of the solver, None where they were not noted; `dtype` is what f is given states in, None
+    for what SciPy gives it.
     """
 
     def __init__(self, f, times, result, arguments, settings, trajectory=None, dtype=None):
