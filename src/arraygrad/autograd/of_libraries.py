@@ -76,7 +76,9 @@ def told(error, expression, libraries):
         return f"{_WAYS['torch']}torch.from_numpy(t.numpy()) holds the values, without a gradient."
     if "arraygrad.core.tensor.Tensor'> is not a valid JAX type" in text:
         return f"{_WAYS['jax']}jax.numpy.asarray(t.numpy()) holds the values, without a gradient."
-    if re.search(r"has incorrect type \(expected numpy\.ndarray, got .*Tensor\)|must be numpy\.ndarray, not .*Tensor", text):
+    if re.search(
+        r"has incorrect type \(expected numpy\.ndarray, got .*Tensor\)|must be numpy\.ndarray, not .*Tensor", text
+    ):
         return _OF_EXTENSIONS
     if "not a Tensor that requires grad: compiled code asks for its memory" in text:
         return _OF_EXTENSIONS
