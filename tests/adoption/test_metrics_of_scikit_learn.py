@@ -1,7 +1,7 @@
-"""scikit-learn's metrics, kernels and distances in transforms: code over an array-API namespace that ends in float(...).
+"""Metrics, kernels and distances of scikit-learn: code over an array-API namespace that ends in float(...).
 
-The class: a function of sklearn.metrics that computes a number or a matrix of floating-point arrays x array_api_dispatch
-x how it is named. The reference are central differences of the plain calls, at points without ties.
+The class: a function of sklearn.metrics that computes a number or a matrix of floating-point arrays x
+array_api_dispatch. The reference are central differences of the plain calls, at points without ties.
 
 Imports the public names of arraygrad.
 """
@@ -27,8 +27,12 @@ def outputs(p):
     return np.stack([p, p**2], axis=1)
 
 
+def _called(metric, more):
+    return lambda p: metric(Y, p, **more)
+
+
 OF_VALUES = {
-    name: lambda p, metric=getattr(metrics, name), more=more: metric(Y, p, **more)
+    name: _called(getattr(metrics, name), more)
     for name, more in {
         "explained_variance_score": {}, "max_error": {}, "mean_absolute_error": {},
         "mean_absolute_percentage_error": {}, "mean_gamma_deviance": {}, "mean_poisson_deviance": {},
