@@ -1,8 +1,9 @@
 """Names of PyTorch, HIPS autograd, JAX and NumPy that arraygrad has not, and what to write in their place.
 
 Imports nothing. An attribute that is missing stays missing: every hint is the text of an AttributeError or TypeError
-that would be raised anyway, but for a few that an adopted program asks of a plain array. `Hint` stands in the base class of Tensor under each name of HINTED, so that attributes
-that are there are looked up as fast as without; modules ask `missing` when a name was not found.
+that would be raised anyway, but for a few that an adopted program asks of a plain array. `Hint` stands in the base
+class of Tensor under each name of HINTED, so that attributes that are there are looked up as fast as without; modules
+ask `missing` when a name was not found.
 """
 
 __all__ = ["HINTED", "Hint", "by_position", "missing", "shape_in_parts", "unexpected"]
@@ -338,7 +339,7 @@ _of_array = None  # see set_plain
 
 
 def set_plain(attribute):
-    """Have `attribute(t, name)` give attributes of the plain array that a Tensor would be; AttributeError: of no such."""
+    """Have `attribute(t, name)` give attributes of the plain array that a Tensor would be; it raises AttributeError."""
     global _of_array
     _of_array = attribute
 

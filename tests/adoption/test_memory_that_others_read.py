@@ -1,10 +1,10 @@
 """Arrays that an adopted call made, given to code that takes plain arrays: Note [Memory that others read].
 
-The class: a way to give an array away (the buffer protocol, an address, `__array__`, DLPack, a copy into bytes) x what
-follows (the other code reads, it writes, the program writes plain numbers, a recorded value is written: into the array,
-a view of it, or beside what was given away) x dtypes and layouts. A plain write shows on both sides, as in a plain call.
-A recorded value in memory that others still read is refused; one written after they have let go of it is recorded. An
-array that a gradient reaches is given to nobody.
+The class: a way to give an array away (the buffer protocol, an address, `__array__`, DLPack, a copy into bytes) x
+what follows (the other code reads, it writes, the program writes plain numbers, a recorded value is written: into the
+array, a view of it, or beside what was given away) x dtypes and layouts. A plain write shows on both sides, as in a
+plain call. A recorded value in memory that others still read is refused; one written after they have let go of it is
+recorded. An array that a gradient reaches is given to nobody.
 
 Imports the public names of arraygrad.
 """
@@ -34,7 +34,9 @@ VIEWS = {
     "ctypes": (lambda a: a.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), lambda v, i: v[i]),
     "from_buffer": (lambda a: (ctypes.c_double * len(a)).from_buffer(a), lambda v, i: v[i]),
     "as_ctypes": (lambda a: np.ctypeslib.as_ctypes(a), lambda v, i: v[i]),
-    "an address": (lambda a: a.__array_interface__["data"][0], lambda v, i: ctypes.c_double.from_address(v + 8 * i).value),
+    "an address": (
+        lambda a: a.__array_interface__["data"][0], lambda v, i: ctypes.c_double.from_address(v + 8 * i).value
+    ),
     "view": (lambda a: a.view(np.int64), lambda v, i: struct.unpack("d", struct.pack("q", v[i]))[0]),
     "view of bytes": (lambda a: a.view(np.uint8), lambda v, i: v[8 * i : 8 * i + 8].view(np.float64)[0]),
     "masked array": (lambda a: np.ma.array(a, mask=[0, 0, 0, 1]), lambda v, i: v.data[i]),
@@ -246,14 +248,11 @@ def test_what_other_code_writes_shows_and_nodes_keep_what_they_saved(name):
         write(a)
         return (y * a).sum()
 
-    try:
-        value, gradient = ag.value_and_grad(f)(3.0)
-    except RuntimeError as error:  # a memoryview is asked for to read, most times: compared in backward, not copied
-        assert name == "memoryview" or name == "readinto", error
-        assert "was written" in str(error)
-    else:
-        assert value == f(3.0)
-        assert gradient == pytest.approx(1.0 + 14.0 + 16.0 + 64.0)
+    if name in ("memoryview", "readinto"):  # is asked for to read, most times: compared in backward, not copied
+        with pytest.raises(RuntimeError, match="was written"):
+            ag.grad(f)(3.0)
+        return
+    check(f, 1.0 + 14.0 + 16.0 + 64.0)
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -264,16 +263,11 @@ def test_what_other_code_writes_later_is_found_in_backward(name):
         a = made()
         write(a)
         y = x * x * a  # saved while its memory is known elsewhere
-        write(a)
         memoryview(a)[1] = 9.0
         return y.sum()
 
-    try:
-        gradient = ag.grad(f)(3.0)
-    except RuntimeError as error:
-        assert "was written" in str(error)
-    else:
-        assert gradient == pytest.approx(6.0 * 20.0)
+    with pytest.raises(RuntimeError, match="was written"):
+        ag.grad(f)(3.0)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])

@@ -2,8 +2,8 @@
 
 May import: adoption.answers, adoption.exchange, adoption.bindings, adoption.compiled_names, adoption.cupy_names,
 adoption.kept, adoption.lent, adoption.names, adoption.pairs, adoption.pickled, adoption.reach, adoption.numba_names,
-adoption.numpy_names, adoption.number_names, adoption.scipy_names, adoption.setting, autograd.python_numbers, core.adopted, adoption.asked,
-engine.later, numpy_api.plainly.
+adoption.numpy_names, adoption.number_names, adoption.scipy_names, adoption.setting, autograd.python_numbers,
+core.adopted, adoption.asked, engine.later, numpy_api.plainly.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
 Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`

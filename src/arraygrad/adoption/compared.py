@@ -19,6 +19,8 @@ __all__ = [
     "ITEMS", "attribute", "codes_of", "compared_at", "compared_in", "held", "items_compared_in", "keys_in", "parts",
 ]  # fmt: skip
 
+# Functions of libraries that compare a module to choose between two ways of computing the same: (module, name).
+_EITHER_WAY = frozenset((("sklearn.utils.validation", "_assert_all_finite_element_wise"),))
 ITEMS = 256  # how many items of a container are looked at
 
 
@@ -86,6 +88,8 @@ def _identities(value, by_is):
 
 def compared_in(namespace, code):
     """Ids of the real things with stand-ins that code compares (5)."""
+    if (namespace.get("__name__"), code.co_name) in _EITHER_WAY:
+        return frozenset()
     found = frozenset().union(*[compared_in(namespace, c) for c in code.co_consts if isinstance(c, types.CodeType)])
     if unknown_comparison(code, namespace):  # what is a type in the plain call may be its stand-in
         found |= SCALAR_TYPES

@@ -38,6 +38,8 @@ from arraygrad.numpy_api.rearranging import Vectorize, as_strided, asarray_chkfi
 __all__ = ["CREATION", "install", "module_of"]
 
 _AS_FLOAT = {"dtype": float}
+_CopyMode = numpy._CopyMode  # the array-API namespaces of libraries say it in the place of True, False and None
+_COPIES = {_CopyMode.ALWAYS: True, _CopyMode.NEVER: False, _CopyMode.IF_NEEDED: None}
 # Make an array of numbers and shapes alone.
 _FRESH = (
     "bartlett", "blackman", "empty", "eye", "fromfunction", "geomspace", "hamming", "hanning", "identity",
@@ -164,6 +166,10 @@ def _from_data(function):
     def create(*args, **kwargs):
         if not makes_tensors():
             return function(*args, **kwargs)
+        if isinstance(kwargs.get("copy"), _CopyMode):
+            kwargs["copy"] = _COPIES[kwargs["copy"]]
+        if kwargs.get("order", "K") is None:  # as if it were not said
+            del kwargs["order"]
         data = args[0] if args else kwargs.get("object", kwargs.get("a"))
         kind = type(data)
         if (kind is list or kind is tuple) and len(args) == 1 and (not kwargs or kwargs == _AS_FLOAT):

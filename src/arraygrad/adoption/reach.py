@@ -352,6 +352,8 @@ class _Search:
                 self._module(polynomial(), depth, named)
             return
         _ready(namespace)
+        if "__array_api_version__" in namespace:  # code calls its functions by a parameter, as in xp.asarray(x)
+            named = None
         key = id(module), id(named)
         if key in self._seen:
             return

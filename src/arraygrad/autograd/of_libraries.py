@@ -8,7 +8,7 @@ Tensor at all and raise errors of their own: `told` reads them.
 
 import re
 
-__all__ = ["told", "way_of"]
+__all__ = ["MASKED", "of_target", "told", "way_of"]
 
 _WAYS = {
     "astropy": "A Quantity holds plain numbers: compute with the numbers, q.to_value(unit), and give the result its "
@@ -18,14 +18,22 @@ _WAYS = {
     "jax": "JAX's functions take no Tensor: wrap the function once, g = arraygrad.interop.from_jax(f), and call g(t), "
     "which is recorded; in float64 after jax.config.update('jax_enable_x64', True). ",
     "mpmath": "mpmath's numbers hold no gradient: NumPy's functions and those of arraygrad.special are recorded. ",
-    "pandas": "pandas keeps plain numbers: compute with series.to_numpy(), and give the result its labels again, "
-    "pandas.Series(result, series.index). ",
+    "pandas": "pandas keeps plain numbers: compute with arrays, x * series.to_numpy() and x[mask.to_numpy()], and make "
+    "a Series of the result outside of the function that is differentiated. ",
     "sympy": "SymPy's functions take no Tensor: make a function of NumPy's of the expression, "
     "sympy.lambdify(symbols, expression, 'numpy'), and call that, which is recorded. ",
     "torch": "PyTorch's functions take no Tensor of arraygrad's: wrap the function once, "
     "g = arraygrad.interop.from_torch(f), and call g(t), which is recorded. ",
 }
 _WAYS["jaxlib"] = _WAYS["jax"]
+_WAYS["xarray"] = (
+    "xarray keeps plain numbers: compute with arrays, x * data.values, and make a DataArray of the result outside of "
+    "the function that is differentiated. "
+)
+MASKED = (
+    "A masked array holds no gradient: keep the values and the mask apart. numpy.where(mask, 0.0, x).sum(), "
+    "x[~mask].mean() and x * m.filled(0.0) of a masked array m are recorded. "
+)
 
 _OF_EXTENSIONS = (
     "Compiled code asks for the memory of a Tensor that requires grad, and what it computes of the memory has no "
@@ -55,6 +63,12 @@ def way_of(library, adopting):
     return f"Give {library} t.detach() where only the values are meant, as for a plot, a log or a check. {known}"
 
 
+def of_target(target):
+    """What to write where a value is stored in an object that holds plain numbers; "" for arrays and others."""
+    module = type(target).__module__
+    return MASKED if module.startswith("numpy.ma") else _WAYS.get(module.partition(".")[0], "")
+
+
 def told(error, expression, libraries):
     """What to write in the place of an expression that raised `error`, as what it calls knows no Tensor; "" for others.
 
@@ -67,6 +81,8 @@ def told(error, expression, libraries):
         return f"{_WAYS['cv2']}They take t.detach().numpy() where only the values are meant."
     if not isinstance(error, TypeError | ValueError):
         return ""
+    if text.startswith("numpy.ma.MaskedArray can't be differentiated"):
+        return f"{MASKED}{_NUMBER}"
     if "__array__ method not producing an array" in text:
         return f"{_OF_OBJECTS.format(_ADOPTED)}{_NUMBER}"
     found = re.search(r"(__\w+__) returned non-\w+ \(type arraygrad\.", text)
@@ -76,7 +92,9 @@ def told(error, expression, libraries):
         return f"{_WAYS['torch']}torch.from_numpy(t.numpy()) holds the values, without a gradient."
     if "arraygrad.core.tensor.Tensor'> is not a valid JAX type" in text:
         return f"{_WAYS['jax']}jax.numpy.asarray(t.numpy()) holds the values, without a gradient."
-    if re.search(r"has incorrect type \(expected numpy\.ndarray, got .*Tensor\)|must be numpy\.ndarray, not .*Tensor", text):
+    if re.search(
+        r"has incorrect type \(expected numpy\.ndarray, got .*Tensor\)|must be numpy\.ndarray, not .*Tensor", text
+    ):
         return _OF_EXTENSIONS
     if "not a Tensor that requires grad: compiled code asks for its memory" in text:
         return _OF_EXTENSIONS

@@ -46,7 +46,7 @@ from arraygrad.autograd.graph import walk
 from arraygrad.autograd.let_go import is_let_go
 from arraygrad.autograd.number_texts import formats, logs
 from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
-from arraygrad.autograd.of_libraries import told, way_of
+from arraygrad.autograd.of_libraries import MASKED, of_target, told, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, metric, recorded_name
 from arraygrad.autograd.of_scipy import way_out_of_scipy
 from arraygrad.core.convert import RUNNING, running_here
@@ -391,7 +391,9 @@ def store_refused(t):
         text += f"the array has dtype {dtype}, which has no gradient: make it with a floating-point dtype. "
         if adopting():
             return _known(followed_by(t), TypeError(text.rstrip()))
-    if at.through == "scipy":
+    if of_target(at.target):
+        text += f"{of_target(at.target)}t.detach() where only the bare value is meant."
+    elif at.through == "scipy":
         text += f"{way_out_of_scipy(at.called, adopting())}t.detach() where only the bare value is meant."
     elif adopting() and numpy_is_kept():
         text += (
@@ -437,6 +439,8 @@ def conversion_refused(t, how):
     text = f"{at}: {how} of a tensor that requires grad would drop its gradient silently. "
     if at.library == "sklearn":
         text += f"Give it t.detach() where only the number is meant. {metric(at.callers)}"
+    elif module.startswith("numpy.ma"):
+        text += MASKED
     elif at.library or at.through == "pandas":
         text += way_of(at.library or at.through, adopting())
     elif called in ("ndenumerate", "nditer", "flatiter"):

@@ -1,7 +1,7 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: core.attributes, core.convert, core.exports, core.given, core.tensor, core.inplace, cupy, notebook, numpy. Those
-that work by way of NumPy's functions call them, so that each is defined once.
+May import: core.attributes, core.convert, core.exports, core.given, core.tensor, core.inplace, cupy, notebook, numpy.
+Those that work by way of NumPy's functions call them, so that each is defined once.
 """
 
 import math
