@@ -315,11 +315,11 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
     if steps is not None:
         jumps = Jumps("scipy.integrate.odeint", f, arguments, steps, lambda at: _at(solve, right_side, times, at),
                       len(steps.times))  # fmt: skip
-    if steps is None:
-        again = None
-    else:  # a slope in differentiated times has corners at them, which no step may contain
-        ends = np.union1d(steps.times, times)[:: int(steps.way)] if tracked(t) else steps.times
-        again = Again(ends, start, lambda at: _at(solve, right_side, times, at))
+    # A slope in differentiated times has corners at them: its derivative there is that of neither side, and collocation
+    # reads the slope where steps end. The adjoint equation is integrated between the times then.
+    again = None
+    if steps is not None and not tracked(t):
+        again = Again(steps.times, start, lambda at: _at(solve, right_side, times, at))
     problem = Checked(f, (times[0], times[-1], times), result, arguments, settings, jumps, again)
     y = ag.matrix_transpose(arguments.attach(problem))
     return (y, found[1]) if full_output else y
