@@ -199,6 +199,7 @@ MATRICES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 @pytest.mark.parametrize("f", MATRICES.values(), ids=MATRICES)
 def test_linear_algebra_of_what_todense_gives(f):
     def loss(x):
