@@ -162,3 +162,43 @@ except TypeError as error:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
     assert done.stdout.strip() == "True", done.stdout + done.stderr
+
+
+POLY1D = {
+    "list": lambda x: np.poly1d([x[0], x[1], 1.0])(2.0),
+    "tuple": lambda x: np.poly1d((x[0], x[1], 1.0))(x[1]),
+    "array": lambda x: np.poly1d(np.array([x[0], x[1]]))(2.0),
+    "of the argument": lambda x: np.poly1d([1.0, 2.0, 3.0])(x[0] * x[1]),
+    "product and sum": lambda x: (np.poly1d([x[0], 1.0]) * np.poly1d([x[1], x[0]]) + np.poly1d([x[1], 1.0]))(1.5),
+    "derivative": lambda x: np.poly1d([x[0], x[1], 1.0]).deriv()(x[0]),
+    "integral": lambda x: np.poly1d([x[0], x[1], 1.0]).integ()(2.0),
+    "coefficients": lambda x: np.poly1d([x[0], x[1], 1.0]).c.sum() * np.poly1d([x[0], 1.0])[1],
+    "of roots": lambda x: np.poly1d([x[0], x[1]], True)(2.0),
+    "roots": lambda x: (np.poly1d([x[0], 3.0, x[1]]).r * np.array([1.0, 2.0])).sum(),
+}
+
+
+@pytest.mark.parametrize("f", POLY1D.values(), ids=POLY1D)
+def test_poly1d_of_lists(f):
+    x = np.array([0.7, 0.4])
+    value, found = ag.value_and_grad(f)(x)
+    assert value == pytest.approx(f(x), rel=1e-14)
+    for i, step in enumerate(1e-6 * np.eye(2)):
+        assert found[i] == pytest.approx((f(x + step) - f(x - step)) / 2e-6, rel=1e-6)
+
+
+def test_poly1d_cuts_no_coefficient_off_and_is_the_class_that_it_is():
+    def f(x):
+        p = np.poly1d([x[0], 1.0])
+        assert isinstance(p, np.poly1d)
+
+        class Mine(np.poly1d):
+            pass
+
+        assert issubclass(Mine, np.poly1d)
+        assert isinstance(Mine([1.0, 2.0]), np.poly1d)
+        return p(2.0)
+
+    assert ag.grad(f)(np.array([0.7])) == pytest.approx([2.0])
+    with pytest.raises(TypeError, match="would be cut off"):
+        ag.grad(lambda x: np.poly1d([x[0] - 0.7, x[0], 1.0])(2.0))(np.array([0.7]))

@@ -188,3 +188,26 @@ def test_an_array_of_a_matrix_is_one_object_as_in_the_plain_call():
 
     np.testing.assert_allclose(ag.grad(program, adopt=True)(DATA), 2.0 * DATA)
     program(DATA)
+
+
+MATRICES = {
+    "solve": lambda m, b: np.linalg.solve(m, b),
+    "solve of an array": lambda m, b: np.linalg.solve(m, np.asarray(b)),
+    "inv": lambda m, b: np.linalg.inv(m) * b,
+    "pinv": lambda m, b: np.linalg.pinv(m) * b,
+    "det": lambda m, b: np.linalg.det(m) * b,
+}
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+@pytest.mark.parametrize("f", MATRICES.values(), ids=MATRICES)
+def test_linear_algebra_of_what_todense_gives(f):
+    def loss(x):
+        m = sp.csr_matrix((np.array([2.0 + x, x, 3.0 * x]), ([0, 0, 1], [0, 1, 1])), shape=(2, 2)).todense()
+        out = np.zeros((2, 2))
+        out[:, :] = f(m, m.T)
+        return (out**2).sum()
+
+    value, found = ag.value_and_grad(loss)(0.7)
+    assert value == pytest.approx(loss(0.7), rel=1e-13)
+    assert found == pytest.approx((loss(0.7 + 1e-6) - loss(0.7 - 1e-6)) / 2e-6, rel=1e-6)

@@ -494,3 +494,19 @@ def test_the_array_as_the_result_is_the_array():
     loss = ag.value_and_grad(lambda x: (f(x).sum(), o.u), has_aux=True, adopt=True)
     (_, aux), _ = loss(X)
     assert aux is o.u
+
+
+def test_function_with_more_defaults_than_parameters():
+    def helper(a, b=2.0):
+        return a * b
+
+    helper.__defaults__ = (1.0, 2.0, 3.0)
+    o = types.SimpleNamespace(u=np.zeros(3), helper=helper)
+
+    def f(x):
+        o.u[:] = 0.0
+        o.u[1] = o.helper(x, 3.0) * x
+        return o.u.sum()
+
+    assert ag.grad(f)(X) == pytest.approx(6.0 * X)
+    assert type(o.u) is np.ndarray

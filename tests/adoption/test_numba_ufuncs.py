@@ -223,3 +223,48 @@ def test_plain_adopted_plain():
     assert f(X.astype(np.float32), X).dtype == np.float64  # compiled for other types now
     ag.adopt.clear()
     np.testing.assert_array_equal(f(X, X), before)
+
+
+def square(x):
+    return x * math.exp(x)
+
+
+HELD = (numba.vectorize(square), numba.vectorize(["float64(float64)"])(square))
+
+
+class Holder:
+    held = HELD[0]
+
+
+HELD_BY = {
+    "tuple": lambda x: HELD[0](x).sum(),
+    "tuple, with signatures": lambda x: HELD[1](2.0 * x).sum(),
+    "class": lambda x: Holder.held(x).sum() + Holder().held(x[0]),
+    "made in the call": lambda x: numba.vectorize(square)(x).sum(),
+}
+
+
+@pytest.mark.parametrize("f", HELD_BY.values(), ids=HELD_BY)
+def test_no_name_has_to_hold_a_ufunc(f):
+    value, found = ag.value_and_grad(f)(X)
+    assert value == pytest.approx(f(X), rel=1e-13)
+    for i, step in enumerate(1e-6 * np.eye(3)):
+        assert found[i] == pytest.approx((f(X + step) - f(X - step)) / 2e-6, rel=1e-6)
+    with ag.set_adoption(False), pytest.raises(TypeError, match="not differentiated"):
+        ag.grad(f)(X)
+
+
+def test_ufuncs_that_call_ufuncs_are_compiled_over_the_real_things(program):
+    main = program(
+        main="""
+        import math
+        import numba
+        def inner(x): return math.log(x) * x
+        def outer(x, y): return math.pow(x, 2.0) + inner(y)
+        inner = numba.vectorize(inner)
+        outer = numba.vectorize(outer)
+        def f(x): return outer(x, 2.0 * x)
+    """
+    )
+    assert ag.grad(main.f)(0.7) == pytest.approx(2 * 0.7 + 2 * (math.log(1.4) + 1.0))
+    assert main.f(0.7) == pytest.approx(0.49 + 1.4 * math.log(1.4))

@@ -175,17 +175,26 @@ def test_plain_calls_ask_once():
     assert len(asked) == 1
 
 
-REFUSED = [
-    (lambda x: np.sin(Arr(x)).sum(), lambda x: np.sin(np.asarray(Arr(x))).sum(), "`__array__`"),
-    (lambda x: np.add(Arr(x), 1.0).sum(), lambda x: np.add(np.asarray(Arr(x)), 1.0).sum(), "`__array__`"),
+OF_UFUNCS = [
+    lambda x: np.sin(Arr(x)).sum(),
+    lambda x: np.add(Arr(x), 1.0).sum(),
+    lambda x: np.multiply(2.0, Arr(x)).sum(),
+    lambda x: np.hypot(Arr(x), [x[0], 1.0, 2.0]).sum(),
 ]
 
 
-@pytest.mark.parametrize(("f", "way", "text"), REFUSED)
-def test_what_compiled_code_asks_is_refused_with_a_way_that_works(f, way, text):
-    with pytest.raises(TypeError, match=rf"test_objects_that_hold_tensors\.py:\d+, in .*{text}.*numpy\.asarray\(x\)"):
-        ag.grad(f, adopt=True)(X)
-    np.testing.assert_allclose(ag.grad(way, adopt=True)(X), differences(way), rtol=1e-6)
+@pytest.mark.parametrize("f", OF_UFUNCS)
+def test_ufuncs_ask_for_the_array(f):
+    np.testing.assert_allclose(ag.grad(f)(X), differences(f), rtol=1e-6)
+
+
+def test_what_another_library_asks_is_refused_with_a_way_that_works():
+    special = pytest.importorskip("scipy.special")
+    held = (special.expit,)  # a tuple keeps the real one
+    with pytest.raises((TypeError, ValueError)):
+        ag.grad(lambda x: held[0](Arr(x)).sum())(X)
+    way = lambda x: held[0](np.asarray(Arr(x))).sum()
+    np.testing.assert_allclose(ag.grad(way)(X), differences(way), rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -38,10 +38,13 @@ USED_UP = {
 
 @pytest.mark.parametrize("expression", USED_UP.values(), ids=USED_UP)
 def test_types_that_are_used_up_stay_recorded(program, expression):
-    main = program(main=HEAD.replace("    DOUBLE = np.float64\n", "") + f"""
+    main = program(
+        main=HEAD.replace("    DOUBLE = np.float64\n", "")
+        + f"""
     def f(x):
         return {expression} if same(x, x) else 0.0 * x
-""")
+"""
+    )
     plain = [main.f(0.7), (main.f(0.7 + 1e-6) - main.f(0.7 - 1e-6)) / 2e-6]
     value, found = ag.value_and_grad(main.f)(0.7)
     assert value == plain[0]
@@ -81,10 +84,15 @@ MORE = """
 @pytest.mark.parametrize("expression", COMPARED.values(), ids=COMPARED)
 def test_comparisons_answer_as_in_a_plain_call(program, expression):
     other = "import numpy as np\nDOUBLE = np.float64\ndef same(a, b): return a is b\n"
-    main = program(other=other, main=HEAD + MORE + f"""
+    main = program(
+        other=other,
+        main=HEAD
+        + MORE
+        + f"""
     def f(x):
         return x * x if {expression} else 0.0 * x
-""")
+""",
+    )
     assert main.f(0.7) == 0.7 * 0.7
     assert ag.value_and_grad(main.f)(0.7) == (0.7 * 0.7, 1.4)
 
@@ -102,7 +110,8 @@ EQUAL = [
 
 def test_classes_and_dtypes_are_equal_as_in_a_plain_call(program):
     lines = "".join(f"        found.append({text})\n" for text in EQUAL)
-    main = program(main=f"""
+    main = program(
+        main=f"""
     import numpy as np
     FOUND = []
     def f(x):
@@ -111,7 +120,8 @@ def test_classes_and_dtypes_are_equal_as_in_a_plain_call(program):
         found += [(np.float32, np.float64).index(np.ones(1).dtype), [float, complex].count(np.ones(1).dtype)]
         FOUND.append(found)
         return float(np.float64(x)) * 2.0
-""")
+"""
+    )
     main.f(0.7)
     assert ag.grad(main.f)(0.7) == 2.0
     assert main.FOUND[0] == main.FOUND[1]
@@ -132,11 +142,14 @@ def test_another_module_may_compare_while_one_uses_types_up(program):
 
 
 def test_type_that_is_handed_over_is_refused_with_the_comparison(program):
-    main = program(main=HEAD + """
+    main = program(
+        main=HEAD
+        + """
     def f(x):
         kind = np.float64
         return kind(x) * 2.0 if same(kind, DOUBLE) else 0.0 * x
-""")
+"""
+    )
     with pytest.raises(TypeError, match=r"in same: a is b"):
         ag.grad(main.f)(0.7)
 

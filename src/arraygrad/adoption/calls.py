@@ -3,7 +3,7 @@
 May import: adoption.answers, adoption.exchange, adoption.bindings, adoption.compiled_names, adoption.cupy_names,
 adoption.kept, adoption.lent, adoption.names, adoption.pairs, adoption.pickled, adoption.reach, adoption.numba_names,
 adoption.numpy_names, adoption.number_names, adoption.scipy_names, adoption.setting, autograd.python_numbers,
-core.adopted, adoption.asked, engine.later, numpy_api.plainly.
+core.adopted, adoption.asked, engine.later, numpy_api.plainly, numpy.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
 Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`
@@ -31,6 +31,8 @@ Guarded by tests/adoption.
 """
 
 import sys
+
+import numpy
 
 from arraygrad.adoption import (
     asked,
@@ -122,7 +124,7 @@ def _adopt(function, packages=None):
 def _pair(function):
     """What `pair_of` says of a function of NumPy, math or SciPy itself, once their libraries were looked for."""
     _look_for_libraries()
-    return pair_of(function)
+    return None if type(function) is numpy.ufunc else pair_of(function)  # a ufunc gets Tensors, and needs nothing
 
 
 def _adopted(function, pair, packages):

@@ -11,9 +11,10 @@ Note [Types of scalars that stay]
 (2) The stand-in is a class derived from the real type and equal to it, so that it is a dtype, a key and a class to
     compare with as the real one is.
 (3) What code compares by `is` is another object than its stand-in. Where any code that the call reaches compares one
-    of these types so (`type(x) is np.float64`), none of them has a stand-in, nor has it where a function imports numpy
-    in its body. There a call with a Tensor is refused, as outside of adoption.
-Guarded by tests/adoption/test_scalar_types.py.
+    of these types so (`type(x) is np.float64`), a module has stand-ins for them only if its code uses them up, so that
+    nobody gets one who could compare it: type_uses.py. Nor has one where a function imports numpy in its body. There a
+    call with a Tensor is refused, as outside of adoption.
+Guarded by tests/adoption/test_scalar_types.py and test_types_beside_comparisons.py.
 """
 
 import types
