@@ -1,5 +1,5 @@
 # What an adopted call answers often: isinstance, type, hasattr, float; what a number is in a plain call.
-# May import: adoption.exchange, adoption.objects, core.adopted, autograd.python_numbers, engine.node, core.apply,
+# May import: adoption.exchange, adoption.objects, core.adopted, autograd.places, engine.node, core.apply,
 # core.convert, core.op, core.value, core.operands, core.tensor, numpy, the standard library.
 import dis
 import functools
@@ -17,7 +17,7 @@ from arraygrad.core.value cimport TensorBase
 from arraygrad.engine.node cimport NODE_PYTHON, Node, thread_state
 
 from arraygrad.adoption.objects import asked_again, number_held, numbers_held
-from arraygrad.autograd.python_numbers import Place, warn_at
+from arraygrad.autograd.places import Place, warn_at
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.tensor import Tensor, asarray, gradient_edge
 

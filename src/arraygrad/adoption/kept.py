@@ -1,6 +1,6 @@
 """Why a name is the real thing in an adopted call, for the refusal of a gradient that its stand-in would have kept.
 
-May import: adoption.exchange, adoption.code, adoption.compared, adoption.table, autograd.python_numbers, the
+May import: adoption.exchange, adoption.code, adoption.compared, adoption.table, autograd.places, the
 standard library, numpy.
 
 A comparison by `is` needs the real thing (Note [What adoption reaches], 5), and nobody sees it from the line that is
@@ -18,7 +18,7 @@ from arraygrad.adoption.code import unknown_comparison
 from arraygrad.adoption.compared import codes_of, compared_at, keys_in
 from arraygrad.adoption.exchange import running
 from arraygrad.adoption.table import SCALAR_TYPES, STAND_INS
-from arraygrad.autograd.python_numbers import short, source_of
+from arraygrad.autograd.places import short, source_of
 
 __all__ = ["why_numpy_is_kept", "why_real"]
 

@@ -1,6 +1,6 @@
 """What stands in for functions that Numba compiles in adopted calls.
 
-May import: adoption.exchange, adoption.code, adoption.table, autograd.closed_functions, autograd.python_numbers,
+May import: adoption.exchange, adoption.code, adoption.table, autograd.closed_functions, autograd.places,
 core.containers, core.inplace, core.tensor, numpy_api.plainly, numpy_api.rearranging, the standard library, numpy; Numba
 inside functions, where the program has loaded it.
 
@@ -36,7 +36,7 @@ from arraygrad.adoption.code import names_in
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.table import MAKERS, REALS, STAND_INS, stand_in
 from arraygrad.autograd.closed_functions import contents_of
-from arraygrad.autograd.python_numbers import Place, warn_at
+from arraygrad.autograd.places import Place, warn_at
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, asarray

@@ -1,7 +1,7 @@
 """What a Tensor answers otherwise than its plain value where no adopted call runs: the program is told of it.
 
-May import: adoption.answers, adoption.exchange, adoption.asked, adoption.reach, autograd.python_numbers, the standard
-library, numpy.
+May import: adoption.answers, adoption.exchange, adoption.asked, adoption.reach, autograd.places,
+autograd.python_numbers, the standard library, numpy.
 
 `isinstance(x, float)` of a Tensor is False, and the program goes on in another branch than in a plain call: the value
 and the gradient are those of another function. Without adoption no name can hold a stand-in that answers as for the
@@ -26,7 +26,8 @@ from arraygrad.adoption.answers import is_python_number, plain_type, twin_type
 from arraygrad.adoption.asked import dispatches_tensors
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.reach import adoptable
-from arraygrad.autograd.python_numbers import Place, followed_by, warn_at
+from arraygrad.autograd.places import Place, warn_at
+from arraygrad.autograd.python_numbers import followed_by
 from arraygrad.core.adopted import note_quiet
 from arraygrad.core.tensor import Tensor
 

@@ -1,14 +1,14 @@
 """Which rules of the user's own a graph holds: those of primitives and of custom Functions.
 
-May import: autograd.custom_function, autograd.graph, autograd.primitive, autograd.python_numbers, core.function,
+May import: autograd.custom_function, autograd.graph, autograd.primitive, autograd.places, core.function,
 core.tensor, engine.
 """
 
 from __future__ import annotations
 
 from arraygrad.autograd.graph import walk
+from arraygrad.autograd.places import short
 from arraygrad.autograd.primitive import recorded_rules
-from arraygrad.autograd.python_numbers import short
 from arraygrad.core.function import CustomNode
 from arraygrad.core.tensor import gradient_edge
 from arraygrad.engine.node import PyNode, function_of

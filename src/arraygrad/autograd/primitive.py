@@ -1,7 +1,7 @@
 """`primitive`: a function on raw arrays with a rule of the user's own for its gradient.
 
-May import: autograd.kept_functions, autograd.python_numbers, core.barriers, core.constants, core.given, engine,
-core.graph_ops, core.tensor.
+May import: autograd.kept_functions, autograd.places, autograd.python_numbers, core.barriers, core.constants,
+core.given, engine, core.graph_ops, core.tensor.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import functools
 import weakref
 
 from arraygrad.autograd.kept_functions import Reader, is_holder
-from arraygrad.autograd.python_numbers import short, unadopted
+from arraygrad.autograd.places import short
+from arraygrad.autograd.python_numbers import unadopted
 from arraygrad.core.barriers import recorded_gradients
 from arraygrad.core.constants import Contents, constants_are_compared
 from arraygrad.core.given import Given, results_of

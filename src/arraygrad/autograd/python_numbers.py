@@ -1,8 +1,8 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
 May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.let_go, autograd.number_texts,
-autograd.of_arrays, autograd.of_libraries, autograd.of_python, autograd.of_scipy, core.inplace, core.tensor, the
-standard library. `arraygrad` exports the names.
+autograd.of_arrays, autograd.of_libraries, autograd.of_python, autograd.of_scipy, autograd.places, core.inplace,
+core.tensor, the standard library. `arraygrad` exports the names.
 
 Note [Numbers that leave]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -31,24 +31,18 @@ docs/reliability.md, tests/reliability/test_idioms.py.
 
 from __future__ import annotations
 
-import ast
-import builtins
 import contextvars
-import inspect
-import linecache
-import os
 import sys
-import types
-import warnings
 
 from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.let_go import is_let_go
 from arraygrad.autograd.number_texts import formats, logs
 from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
-from arraygrad.autograd.of_libraries import MASKED, of_target, told, way_of
+from arraygrad.autograd.of_libraries import MASKED, of_target, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, metric, recorded_name
 from arraygrad.autograd.of_scipy import way_out_of_scipy
+from arraygrad.autograd.places import Place, is_ours, source_of, warn_at, where_text
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.tensor import Tensor, gradient_edge
@@ -56,8 +50,6 @@ from arraygrad.core.tensor import Tensor, gradient_edge
 __all__ = ["number_policy", "set_number_policy", "stop_gradient"]
 
 _POLICIES = ("default", "raise", "warn", "off")
-_PACKAGE = os.path.dirname(os.path.dirname(__file__))
-_STANDARD_LIBRARY = (os.path.dirname(os.__file__), "<frozen")
 
 
 _policy = "default"  # the whole process; a str is replaced in one step
@@ -266,13 +258,13 @@ class _Mark:
     """Where a value left the graph; its text, which reads source files, is made when it is asked for."""
 
     def __init__(self, how, frame):
-        while frame.f_back is not None and _is_ours(frame):
+        while frame.f_back is not None and is_ours(frame):
             frame = frame.f_back
         self._parts = (how, frame.f_code, frame.f_lasti, frame.f_lineno, frame.f_globals)
 
     def __str__(self):
         how, code, at, line, names = self._parts
-        where = _where(code.co_filename, line, code.co_qualname, source_of(code, at, names))
+        where = where_text(code.co_filename, line, code.co_qualname, source_of(code, at, names))
         return f"{how}() of a Tensor, at {where}" if how else where
 
 
@@ -353,7 +345,7 @@ def rounds(t, decimals):
     the eye cuts the gradient off.
     """
     frame = sys._getframe(1)
-    while frame.f_back is not None and _is_ours(frame):
+    while frame.f_back is not None and is_ours(frame):
         frame = frame.f_back
     key, node = (frame.f_code, frame.f_lasti), gradient_edge(t)[0]
     traces = list(RUNNING.values())
@@ -571,199 +563,7 @@ def followed_by(t):
     return list(found)
 
 
-# -- places and what is said of them -----------------------------------------------------------------------------------
-
-
-class Place:
-    """Where a value became a number: the innermost frame of neither arraygrad, the libraries nor the standard library.
-
-    Attributes
-    ----------
-    frame : frame
-    filename, function, module : str
-    line : int
-    expression : str
-        The source of what that frame is computing, "" where it is not known.
-    called : object
-        The function that is called there, None where it is not known.
-    through : str
-        The library, pandas or SciPy, that this code called and that went on to where the value is used; "" if none.
-    target : object
-        What is indexed there, None where it is not known.
-    outer : frame or None
-        The innermost frame that is no installed package's either, where there is one and it is another; `library` is
-        the name of the package then, "" else.
-    callers : list of str
-        That function and the callers of it that belong to the same package, innermost first.
-    """
-
-    def __init__(self, frame):
-        self.through = ""
-        while frame.f_back is not None and _is_ours(frame):
-            top = frame.f_globals.get("__name__", "").partition(".")[0]
-            self.through = top if top in ("pandas", "scipy") else self.through
-            frame = frame.f_back
-        self.frame = frame
-        self.filename = frame.f_code.co_filename
-        self.function = frame.f_code.co_qualname
-        self.module = frame.f_globals.get("__name__", "")
-        self.line = frame.f_lineno
-        self.registry = frame.f_globals.setdefault("__warningregistry__", {})
-        self.expression = _source(frame)
-        self.called = _called(self.expression, frame)
-        self.target = _target(self.expression, frame)
-        self.callers = []
-        package = self.module.partition(".")[0]
-        outer = frame
-        while outer is not None and (_is_installed(outer.f_code.co_filename) or _is_ours(outer)):
-            outer = outer.f_back
-        self.outer = outer if outer is not frame else None
-        self.library = package if self.outer is not None else ""
-        while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
-            self.callers.append(frame.f_code.co_name)
-            frame = frame.f_back
-
-    def __str__(self):
-        where = _where(self.filename, self.line, self.function, self.expression)
-        if self.outer is None:
-            return where
-        code = self.outer.f_code
-        return f"{_where(code.co_filename, self.outer.f_lineno, code.co_qualname, _source(self.outer))} (by {where})"
-
-
-def warn_at(place, text, line=None):
-    """Warn about a place, or another line of its frame, once for each."""
-    warnings.warn_explicit(
-        text, UserWarning, place.filename, line or place.line, module=place.module, registry=place.registry
-    )
-
-
-def _where(filename, line, function, expression):
-    return f"{short(filename)}:{line}, in {function}{': ' * bool(expression)}{expression}"
-
-
-def told_of(error):
-    """Where in the program an error of a library that knows no Tensor arose, and what to write there; "" for others."""
-    steps, libraries = [], set()
-    trace = error.__traceback__
-    while trace is not None:
-        code, names = trace.tb_frame.f_code, trace.tb_frame.f_globals
-        of_cython = code.co_filename == "View.MemoryView" or code.co_filename.endswith(".pxd")
-        if not of_cython and not _is_installed(code.co_filename) and not _is_ours(trace.tb_frame):
-            steps.append((code, trace.tb_lasti, trace.tb_lineno, names))
-        libraries.add(names.get("__name__", "").partition(".")[0])
-        trace = trace.tb_next
-    if not steps:
-        return ""
-    code, at, line, names = steps[-1]
-    expression = source_of(code, at, names)
-    text = told(error, expression, libraries)
-    return f"{_where(code.co_filename, line, code.co_qualname, expression)}: {text}" if text else ""
-
-
-def _is_installed(filename):
-    return "site-packages" in filename or "dist-packages" in filename
-
-
-_LIBRARIES = ("numpy", "scipy", "pandas")
-
-
-def _is_ours(frame):
-    filename = frame.f_code.co_filename
-    module = frame.f_globals.get("__name__", "")
-    if filename.startswith(_PACKAGE) or filename.endswith(".pyx") or module.partition(".")[0] in _LIBRARIES:
-        return True
-    return filename.startswith(_STANDARD_LIBRARY) and "-packages" not in filename
-
-
-def short(filename):
-    try:
-        return filename.removeprefix(os.path.join(os.getcwd(), ""))
-    except OSError:  # the folder is gone
-        return filename
-
-
-def _source(frame):
-    """The text of the expression that a frame is computing, in one line."""
-    return source_of(frame.f_code, frame.f_lasti, frame.f_globals)
-
-
-def source_of(code, at, names):
-    """The text of the expression of the instruction at an offset; `names`: the globals of the code's module."""
-    try:
-        first, last, start, end = list(code.co_positions())[at // 2]
-    except IndexError:
-        return ""
-    if None in (first, last, start, end):
-        return ""
-    lines = [linecache.getline(code.co_filename, n, names).encode() for n in range(first, last + 1)]
-    if not all(lines):
-        return ""
-    lines[-1] = lines[-1][:end]  # columns count bytes
-    lines[0] = lines[0][start:]
-    return " ".join(b" ".join(lines).decode(errors="replace").split())
-
-
-def _target(expression, frame):
-    """The object that an expression `x[...]` indexes, however often, where it is a name or an attribute of one."""
-    try:
-        node = ast.parse(expression, mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
-    if not isinstance(node, ast.Subscript):
-        return None
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    names = []
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    found = frame.f_locals.get(node.id, frame.f_globals.get(node.id))
-    for name in reversed(names):
-        found = inspect.getattr_static(found, name, None)  # runs no code of the program
-    return found
-
-
-def _called(expression, frame):
-    """The object that the outermost call of an expression calls, where it is a plain or dotted name."""
-    try:
-        tree = ast.parse(expression, mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
-    if not isinstance(tree, ast.Call):
-        return None
-    names = []
-    node = tree.func
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    if isinstance(node, ast.Call):  # a method of what is made there, as in scipy.stats.norm(m, 1.0).logpdf(x)
-        made = _called(ast.unparse(node), frame)
-        return made if _is_scipys(made) else None
-    if not isinstance(node, ast.Name):
-        return None
-    for space in (frame.f_locals, frame.f_globals, vars(builtins)):
-        if node.id in space:
-            found = space[node.id]
-            break
-    else:
-        return None
-    for name in reversed(names):
-        if isinstance(found, types.ModuleType) and name in vars(found):
-            found = vars(found)[name]
-        elif _is_scipys(found):
-            found = getattr(found, name, None)
-        else:
-            return None
-    return found
-
-
-def _is_scipys(value):
-    """Whether a value is a class of SciPy's, or an object such as a distribution, whose attributes may be asked for."""
-    module = value.__module__ if isinstance(value, type) else type(value).__module__
-    return isinstance(module, str) and module.partition(".")[0] == "scipy"
+# -- what is said ------------------------------------------------------------------------------------------------------
 
 
 def _told(place, how, followed, t):

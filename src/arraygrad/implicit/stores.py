@@ -1,6 +1,7 @@
 """Whether a function that a solver calls stores numbers: they are constants of the gradient, and a warning says so.
 
-May import: core.containers, core.given, core.tensor, engine, autograd.kept_functions, autograd.python_numbers, numpy.
+May import: core.containers, core.given, core.tensor, engine, autograd.kept_functions, autograd.places,
+autograd.python_numbers, numpy.
 
 A solver calls its function on plain numbers, and the gradient comes from the solved equation. What the function stores
 on the way (`log.append(y[0])`, `state["p"] = k * y`, `self.last = y`, `hist[i] = y`) has no history, and a loss that is
@@ -18,7 +19,8 @@ import zlib
 import numpy
 
 from arraygrad.autograd.kept_functions import FUNCTIONS, contents_of
-from arraygrad.autograd.python_numbers import Place, number_warnings_are_off, warn_at
+from arraygrad.autograd.places import Place, warn_at
+from arraygrad.autograd.python_numbers import number_warnings_are_off
 from arraygrad.core.containers import flatten
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor

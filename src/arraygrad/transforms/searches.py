@@ -1,6 +1,6 @@
 """Results of searches by comparisons: seen in what a traced program compared, and told.
 
-May import: autograd.python_numbers, core.decisions, core.tensor, engine.engine, the standard library, numpy.
+May import: autograd.places, core.decisions, core.tensor, engine.engine, the standard library, numpy.
 
 What is noted is said in Note [Decisions of a program] in core/decisions.pyx. A place is a search if
 (1) both outcomes occurred: a test that ends a loop has one outcome until its last;
@@ -23,7 +23,7 @@ import types
 
 import numpy
 
-from arraygrad.autograd.python_numbers import short, source_of
+from arraygrad.autograd.places import short, source_of
 from arraygrad.core.decisions import set_criteria
 from arraygrad.core.tensor import Tensor, edge_of
 from arraygrad.engine.engine import execute

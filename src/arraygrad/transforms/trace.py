@@ -1,6 +1,6 @@
 """One call of a function with some of its arguments followed by the graph: what every function transform is made of.
 
-May import: core.containers, core.given, core.inplace, core.tensor, engine, autograd.graph, autograd.python_numbers,
+May import: core.containers, core.given, core.inplace, core.tensor, engine, autograd.graph, autograd.places,
 ops, transforms.caught, transforms.searches, transforms.traced, transforms.whole. The transforms themselves are in
 `gradients.py`; `traced.pyx` is the compiled half of `Trace`.
 """
@@ -15,7 +15,7 @@ import warnings
 import numpy
 
 from arraygrad.autograd.graph import walk
-from arraygrad.autograd.python_numbers import Place, told_of, warn_at
+from arraygrad.autograd.places import Place, told_of, warn_at
 from arraygrad.core.containers import LEAF, align, flatten, leaf_names, stands_for, unflatten
 from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import is_scalar
