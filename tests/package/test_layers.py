@@ -81,15 +81,16 @@ MAY_IMPORT = {
     "core.given": ENGINE | {"core.op", "core.value", "core.overwriting", "core.constants"},
     "core.leaf_locks": {"engine.free_threading", "core.value"},
     "core.kept_numbers": ENGINE | {"core.op", "core.value"},
-    "core.nodes": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "overwriting", "saved", "constants", "kept_numbers", "leaf_locks")},
+    "core.accumulators": ENGINE | {"core.value", "core.overwriting", "core.leaf_locks"},
+    "core.nodes": ENGINE | {f"core.{name}" for name in ("op", "value", "saved", "constants", "kept_numbers")},
     "core.written_scalars": {"core.value"},
     "core.operands": {"core.op", "core.value", "core.written_scalars"},
     "core.arguments": {"core.op", "core.value", "core.operands"},
     "core.kept_args": {"engine.free_threading", "core.op"},
     "core.saving": ENGINE
     | {f"core.{name}" for name in ("op", "value", "saved", "constants", "arguments", "kept_args", "nodes")},
-    "core.number_ops": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "saving", "written_scalars")},
+    "core.number_ops": ENGINE
+    | {f"core.{name}" for name in ("op", "value", "accumulators", "nodes", "saving", "written_scalars")},
     "core.decisions": ENGINE | {"core.op", "core.value"},
     "core.apply": ENGINE
     | {
@@ -101,6 +102,7 @@ MAY_IMPORT = {
             "operands",
             "arguments",
             "decisions",
+            "accumulators",
             "nodes",
             "saving",
             "number_ops",
@@ -120,6 +122,7 @@ MAY_IMPORT = {
             "exports",
             "operands",
             "arguments",
+            "accumulators",
             "nodes",
             "saving",
             "apply",
@@ -130,7 +133,7 @@ MAY_IMPORT = {
     "core.elements": ENGINE | {f"core.{name}" for name in ("op", "value", "overwriting", "nodes", "apply", "inplace")},
     "core.views": ENGINE
     | {f"core.{name}" for name in ("op", "value", "arguments", "kept_args", "nodes", "saving", "apply", "elements")},
-    "core.barriers": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
+    "core.barriers": ENGINE | {f"core.{name}" for name in ("op", "value", "accumulators", "nodes", "apply")},
     "core.function": ENGINE
     | {
         f"core.{name}"
@@ -141,6 +144,7 @@ MAY_IMPORT = {
             "saved",
             "constants",
             "given",
+            "accumulators",
             "nodes",
             "apply",
             "inplace",
@@ -163,8 +167,21 @@ MAY_IMPORT = {
     "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},
     "core.calls": {"core.op", "core.value", "core.apply", "core.views", "core.written_scalars", "engine.node"},
     "core.graph_ops": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "constants", "leaf_locks", "nodes", "apply", "barriers", "copies")},
-    "core.roots": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
+    | {
+        f"core.{name}"
+        for name in (
+            "op",
+            "value",
+            "constants",
+            "leaf_locks",
+            "accumulators",
+            "nodes",
+            "apply",
+            "barriers",
+            "copies",
+        )
+    },
+    "core.roots": ENGINE | {f"core.{name}" for name in ("op", "value", "accumulators", "nodes", "apply")},
 }
 CORE = {name for name in MAY_IMPORT if name.startswith("core")} | {"core.tensor"}
 MAY_IMPORT["core.tensor"] = ENGINE | CORE - {"core.tensor", "core.calls", "core.containers", "core.function"}

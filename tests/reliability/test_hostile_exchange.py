@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
-from arraygrad.core.nodes import AccumulateGrad, OpNode
+from arraygrad.core.accumulators import AccumulateGrad
+from arraygrad.core.nodes import OpNode
 
 
 class Producer:

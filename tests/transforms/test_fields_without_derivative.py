@@ -103,7 +103,7 @@ def test_a_field_stays_in_the_call_and_is_none_in_the_gradient(kind, which):
     tree = KINDS[kind](np.array([1.0, -2.0]), FIELDS[which])
     value, gradient = ag.value_and_grad(loss)(tree)
     assert value == 5.0
-    assert type(seen[0]) is type(FIELDS[which])
+    assert seen[0].__class__ is type(FIELDS[which])  # in the call a ufunc has a stand-in, which says its class
     assert np.all(seen[0] == FIELDS[which])
     assert type(gradient) is type(tree)
     np.testing.assert_array_equal(field(gradient, "w"), [2.0, -4.0])

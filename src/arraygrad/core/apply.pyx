@@ -1,6 +1,6 @@
 # The path that every operation takes: unwrap, run, wrap, record. Views are noted here too.
-# May import: engine.*, core.op, core.value, core.saved, core.operands, core.arguments, core.decisions, core.nodes,
-# core.saving, core.number_ops.
+# May import: engine.*, core.op, core.value, core.saved, core.operands, core.arguments, core.decisions,
+# core.accumulators, core.nodes, core.saving, core.number_ops.
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport uint32_t, uint64_t
@@ -13,7 +13,8 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.core.arguments cimport all_static, backend_in, is_static, raw_arguments, raw_backend_in
 from arraygrad.core.decisions cimport decided
-from arraygrad.core.nodes cimport OpNode, accumulator_of, attach, finish, new_op_node
+from arraygrad.core.accumulators cimport accumulator_of
+from arraygrad.core.nodes cimport OpNode, attach, finish, new_op_node
 from arraygrad.core.number_ops cimport as_float, number_operation
 from arraygrad.core.op cimport Op, named_op, result_type_of
 from arraygrad.core.operands cimport (

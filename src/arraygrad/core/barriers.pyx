@@ -1,5 +1,5 @@
 # Nodes that raise, stop a gradient or hand it on, and what of a user's backward is put behind one that raises.
-# May import: engine.*, core.op, core.value, core.nodes, core.apply.
+# May import: engine.*, core.op, core.value, core.accumulators, core.nodes, core.apply.
 from libc.stdint cimport uint32_t, uint64_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport GradMeta
@@ -8,7 +8,7 @@ from arraygrad.engine.node cimport (
     Frame, Node, ThreadState, share_deallocation, thread_state, NODE_HAS_PARENT, RUN_CAPTURE, RUN_NEEDED,
 )
 from arraygrad.core.apply cimport wants_grad
-from arraygrad.core.nodes cimport accumulator_of
+from arraygrad.core.accumulators cimport accumulator_of
 from arraygrad.core.value cimport Backend, Extra, TensorBase, join_base, need_extra, new_tensor, registered, wrap
 
 # Note [Recorded backwards]

@@ -1,6 +1,6 @@
 # The nodes of custom Functions: what ctx is, how forward is run and recorded, how backward's results are checked.
-# May import: engine.*, core.op, core.value, core.overwriting, core.saved, core.constants, core.nodes, core.apply,
-# core.given, core.inplace, core.barriers.
+# May import: engine.*, core.op, core.value, core.overwriting, core.saved, core.constants, core.accumulators,
+# core.nodes, core.apply, core.given, core.inplace, core.barriers.
 import warnings
 
 from cpython.object cimport PyObject
@@ -18,7 +18,8 @@ from arraygrad.core.barriers cimport alias, checked_record, followed_gradients
 from arraygrad.core.constants cimport Contents, constant_slot, content_now, overwritten_error
 from arraygrad.core.given cimport Given, note_returned, returned
 from arraygrad.core.inplace cimport adopt, check_inplace
-from arraygrad.core.nodes cimport BACKWARD_TWICE, accumulator_of, attached, handles, keep_values
+from arraygrad.core.accumulators cimport accumulator_of
+from arraygrad.core.nodes cimport BACKWARD_TWICE, attached, handles, keep_values
 from arraygrad.core.saved cimport Packed, pack_slot, packed_value, packing
 from arraygrad.core.overwriting cimport bump, mark_overwritten
 from arraygrad.core.value cimport (

@@ -1,6 +1,6 @@
 # Gradients that are Tensors themselves (create_graph), and the gradient that a non-leaf retains.
-# May import: engine.*, core.op, core.value, core.constants, core.leaf_locks, core.nodes, core.apply, core.barriers,
-# core.copies.
+# May import: engine.*, core.op, core.value, core.constants, core.leaf_locks, core.accumulators, core.nodes, core.apply,
+# core.barriers, core.copies.
 from libc.stdint cimport uint64_t
 
 from arraygrad.core.apply cimport apply_op, binary, refresh
@@ -10,7 +10,7 @@ from arraygrad.core.copies cimport copied
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta, home_of, is_held
 from arraygrad.engine.node cimport Node
 from arraygrad.engine.streams cimport note_read
-from arraygrad.core.nodes cimport accumulator_of
+from arraygrad.core.accumulators cimport accumulator_of
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.leaf_locks cimport leaf_lock
 from arraygrad.core.value cimport (
@@ -20,7 +20,7 @@ from arraygrad.core.value cimport (
 
 from arraygrad.engine.arrayops import InvalidGradient
 from arraygrad.engine.engine import set_commit, set_graph_ops
-from arraygrad.core.nodes import commit, set_recorded_ops
+from arraygrad.core.accumulators import commit, set_recorded_ops
 
 
 cdef object cast(TensorBase t, object dtype):

@@ -1,6 +1,6 @@
 # In-place writes: operators, t[key] = value, and the history of views that are written.
-# May import: engine.*, core.op, core.value, core.overwriting, core.operands, core.arguments, core.nodes, core.saving,
-# core.apply, core.exports.
+# May import: engine.*, core.op, core.value, core.overwriting, core.operands, core.arguments, core.accumulators,
+# core.nodes, core.saving, core.apply, core.exports.
 import dis
 import sys
 
@@ -14,7 +14,8 @@ from arraygrad.core.apply cimport (
 )
 from arraygrad.core.arguments cimport is_static, to_raw
 from arraygrad.core.exports cimport exported, refuse_exported
-from arraygrad.core.nodes cimport OpNode, accumulator_of, finish
+from arraygrad.core.accumulators cimport accumulator_of
+from arraygrad.core.nodes cimport OpNode, finish
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.operands cimport check_operand, has_tensor, is_like_scalar, listed, mixed, rebinds
 from arraygrad.core.overwriting cimport before_write, bump, mark_overwritten

@@ -11,10 +11,6 @@ cdef class OpNode(Node):
     pass
 
 
-cdef class AccumulateGrad(Node):
-    pass
-
-
 cdef inline bint is_unobserved(const ThreadState* ts) noexcept:
     """Whether nothing looks on at this thread's operations, so that quick paths may serve them.
 
@@ -37,6 +33,4 @@ cdef int drop_saved(OpNode node) except -1
 cdef object unpack(OpNode node, Op op, Py_ssize_t k, Backend backend, GradMeta meta, bint graph)
 cdef object metadata(object slot, int what, bint is_meta, GradMeta result)
 cdef TensorBase attached(Value v, Node source, int nr)
-cdef AccumulateGrad accumulator_of(TensorBase t)
-cdef NodeHooks leaf_hooks(TensorBase t)
 cdef int keep_values(object saved, object stream, list found) except -1

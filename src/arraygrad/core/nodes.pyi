@@ -4,10 +4,6 @@ from typing import Any, final
 
 from arraygrad.engine.node import Node as Node
 
-class AccumulateGrad(Node):
-    @property
-    def variable(self) -> Any: ...
-
 @final
 class BareOpNode(OpNode):
     @property
@@ -22,8 +18,5 @@ class OpNode(Node):
     @property
     def saved(self) -> Any: ...
 
-def commit(updates: Any) -> Any: ...
 def set_handles(module: Any) -> Any: ...
-def set_recorded_ops(ops: Any) -> Any: ...
-def update_order(update: Any) -> Any: ...
 __pyx_capi__: builtins.dict[builtins.str, Any]

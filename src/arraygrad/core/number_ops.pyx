@@ -1,5 +1,5 @@
 # Operations on single numbers of double precision: computed, made a Tensor and recorded in one step.
-# May import: engine.*, core.op, core.value, core.saving, core.nodes, core.written_scalars.
+# May import: engine.*, core.op, core.value, core.saving, core.accumulators, core.nodes, core.written_scalars.
 #
 # Note [Operations on numbers]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -22,7 +22,8 @@ from arraygrad.engine.node cimport (
     Node, NodeParts, ThreadState, inference_used, new_node_of, thread_state, NODE_FAST, NODE_HAS_PARENT, NODE_NUMBER,
     NODE_REALIFY, NODE_SAVES,
 )
-from arraygrad.core.nodes cimport OpNode, accumulator_of, attach, bare_kind, op_kind
+from arraygrad.core.accumulators cimport accumulator_of
+from arraygrad.core.nodes cimport OpNode, attach, bare_kind, op_kind
 from arraygrad.core.op cimport Op, SAVE_ANS
 from arraygrad.core.saving cimport hooks_for_saved
 from arraygrad.core.value cimport (

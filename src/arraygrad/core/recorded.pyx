@@ -17,9 +17,9 @@
 #     Lists of plain numbers in the place of an array are made one first, as NumPy does.
 # (3) What is not served (refused) goes to the composed function: other dtypes and libraries, parameters that the rule
 #     does not know, Tensors that require grad where it has no derivative, results that share memory with an argument.
-# (4) Hooks around operations are told of the call as of one operation, since that is what runs: what is observed is what
-#     is recorded without them. Of a call that turns out not to be served they are told as of one that raises, and then
-#     of the operations that it is composed of.
+# (4) Hooks around operations are told of the call as of one operation, since that is what runs: what is observed is
+#     what is recorded without them. Of a call that turns out not to be served they are told as of one that raises, and
+#     then of the operations that it is composed of.
 # Guarded by tests/numpy_api/test_recorded_functions.py, which compares both ways.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF

@@ -1,10 +1,10 @@
 # Where backward runs start: the edge that a Tensor's gradient arrives at, and the everyday call, compiled.
-# May import: engine.*, core.op, core.value, core.nodes, core.apply.
+# May import: engine.*, core.op, core.value, core.accumulators, core.nodes, core.apply.
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.engine cimport run_one
 from arraygrad.engine.node cimport Edge, Node, anomaly_in_use
 from arraygrad.core.apply cimport refresh
-from arraygrad.core.nodes cimport accumulator_of
+from arraygrad.core.accumulators cimport accumulator_of
 from arraygrad.core.value cimport Backend, TensorBase
 
 cdef bint _everyday = True

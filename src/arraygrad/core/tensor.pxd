@@ -1,5 +1,6 @@
-# May cimport: engine.*, core.op, core.value, core.nodes, core.apply, core.inplace.
-from arraygrad.core.nodes cimport AccumulateGrad, OpNode, saved_slot
+# May cimport: engine.*, core.op, core.value, core.accumulators, core.nodes, core.apply, core.inplace.
+from arraygrad.core.accumulators cimport AccumulateGrad
+from arraygrad.core.nodes cimport OpNode, saved_slot
 from arraygrad.core.value cimport Backend, Extra, Storage, TensorBase, Value, find_backend, wrap
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
+from arraygrad.core.accumulators import AccumulateGrad as AccumulateGrad
 from arraygrad.core.apply import apply_op as apply_op
-from arraygrad.core.nodes import AccumulateGrad as AccumulateGrad
 from arraygrad.core.nodes import OpNode as OpNode
 from arraygrad.core.roots import edge_of as edge_of
 from arraygrad.core.roots import gradient_edge as gradient_edge

@@ -21,7 +21,7 @@ from arraygrad.core.elements cimport put_element, use_operations
 from arraygrad.core.exports cimport array_interface, array_of, fill_buffer, shared
 from arraygrad.core.given cimport enter, give
 from arraygrad.core.inplace cimport array_written, inplace, setitem
-from arraygrad.core.nodes cimport leaf_hooks
+from arraygrad.core.accumulators cimport leaf_hooks
 from arraygrad.core.number_lists cimport joined_numbers
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.operands cimport has_tensor, is_like_scalar, is_numpy_scalar, spread
@@ -39,6 +39,7 @@ from arraygrad.core.graph_ops import RetainGrad
 from arraygrad.core.operands import set_asarray
 from arraygrad.core.value import set_tensor_type
 
+import arraygrad.core.accumulators as _accumulators
 import arraygrad.core.apply as _apply
 import arraygrad.engine.node as _node
 import arraygrad.core.inplace as _inplace
@@ -51,7 +52,8 @@ for _module, _names in (
     (_apply, ("apply_op",)),
     (_inplace, ("increment_version",)),
     (_node, ("is_grad_enabled", "is_inference_mode_enabled", "set_grad_mode", "switch_inference")),
-    (_nodes, ("AccumulateGrad", "OpNode")),
+    (_accumulators, ("AccumulateGrad",)),
+    (_nodes, ("OpNode",)),
     (_roots, ("edge_of", "gradient_edge")),
     (_value, ("Backend", "Value", "backend_of", "register_backend", "set_backend_finder", "set_backend_namespaces",
               "set_saved_mutation")),
