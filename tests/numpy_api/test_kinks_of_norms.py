@@ -5,6 +5,8 @@ a deviation from the mean) that is zero, inside of a function of it. Smooth ones
 have closed forms, or are those of the same function written without the norm.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,9 @@ ALL = {
     "1-norm of single numbers": (lambda x: np.linalg.norm(x[:, None], axis=1, ord=1), lambda x: x @ x),
     "hypot": (lambda x: np.hypot(x[:3], x[3:]), lambda x: x @ x),
     "abs": (np.abs, lambda x: x @ x),
+    "fabs": (np.fabs, lambda x: x @ x),
+    "copysign": (lambda x: np.copysign(x, 1.0), lambda x: x @ x),
+    "copysign of both signs": (lambda x: np.copysign(x.reshape(3, 2), [-1.0, 1.0]), lambda x: x @ x),
     "abs of complex": (lambda x: np.abs(x[:3] + 1j * x[3:]), lambda x: x @ x),
     "abs of a transform": (lambda x: np.abs(np.fft.fft(x)), lambda x: 6.0 * (x @ x)),
     "std": (np.std, lambda x: np.mean(x * x) - np.mean(x) ** 2),
@@ -91,7 +96,10 @@ def test_even_functions_of_a_norm_have_their_hessian_at_zero(name, even):
     assert not np.any(ag.grad(lambda x: np.sum(function(norm(x))))(x))
 
 
-CURVED = [name for name in ALL if name not in ("abs", "vector_norm of single numbers", "1-norm of single numbers")]
+STRAIGHT = {
+    "abs", "fabs", "copysign", "copysign of both signs", "vector_norm of single numbers", "1-norm of single numbers",
+}  # fmt: skip
+CURVED = [name for name in ALL if name not in STRAIGHT]
 
 
 @pytest.mark.parametrize("name", CURVED)
@@ -110,6 +118,11 @@ def test_where_a_gradient_jumps_its_derivative_is_nan(name, odd):
     assert not np.any(found[~np.isnan(found)])
 
 
+@pytest.mark.parametrize("name", sorted(STRAIGHT))
+def test_sizes_of_real_numbers_are_straight_on_both_sides(name):
+    assert not np.any(ag.hessian(lambda x: np.sum(ALL[name][0](x)))(np.zeros(6)))
+
+
 @pytest.mark.parametrize("ord", [1, 3, 1.5, np.inf, -np.inf, -1])
 def test_squares_of_norms_that_are_no_quadratic_forms_are_nan(ord):
     with np.errstate(divide="ignore"):
@@ -121,6 +134,29 @@ def test_squares_of_norms_that_are_no_quadratic_forms_are_nan(ord):
 def test_norms_of_sizes_are_straight(ord):
     assert not np.any(ag.hessian(lambda x: np.linalg.norm(x, ord=ord))(np.zeros(3)))
     assert not np.any(ag.hessian(lambda x: np.linalg.norm(x.reshape(2, 2), ord=ord))(np.zeros(4)))
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("std", ["std", "nanstd", "nanstd beside nan", "std of an axis", "nanstd of an axis"])
+def test_one_number_does_not_deviate(std, keepdims, ddof):
+    """Nor has it a kink: the second derivative is zero."""
+    call = {
+        "std": np.std,
+        "nanstd": lambda x, **k: np.nanstd(x[0], **k),
+        "nanstd beside nan": lambda x, **k: np.nanstd(np.append(x, np.nan), **k),
+        "std of an axis": lambda x, **k: np.std(x[:, None], axis=1, **k),
+        "nanstd of an axis": lambda x, **k: np.nanstd(x[:, None], axis=-1, **k),
+    }[std]
+    options = {"ddof": ddof, "keepdims": keepdims} if std.startswith("nan") else {"keepdims": keepdims}
+
+    def f(x):
+        return np.nansum(call(x, **options))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        assert not np.any(ag.grad(f)(np.array([0.3])))
+        assert not np.any(ag.hessian(f)(np.array([0.3])))
 
 
 def test_a_sum_of_norms_squared_is_no_quadratic_form():

@@ -111,8 +111,8 @@ def test_eigenvalues_are_real_where_numpys_are(matrix, dtype):
 def test_gradient_of_real_eigenvalues():
     weights = np.array([1.0, 2.0, 5.0])
     t = leaf(REAL)
-    (np.linalg.eigvals(t) * weights).sum().backward()
-    expected = central_differences(lambda a: np.sum(np.linalg.eigvals(a.reshape(3, 3)) * weights), REAL.ravel())
+    (np.linalg.eigvals(t).real * weights).sum().backward()
+    expected = central_differences(lambda a: np.sum(np.linalg.eigvals(a.reshape(3, 3)).real * weights), REAL.ravel())
     np.testing.assert_allclose(t.grad.numpy().ravel(), expected, rtol=1e-6, atol=1e-8)
 
 
@@ -126,14 +126,13 @@ def test_roots_of_a_series_are_real_in_adopted_code_too():
     def f(c):
         roots = legendre_roots(c)
         kept.append(roots.dtype)
-        return np.sum(roots * np.arange(3.0))
+        return np.sum(roots.real * np.arange(3.0))
 
     c = np.array([0.1, -1.5, 0.2, 1.0])
     found = ag.grad(f, adopt=True)(c)
-    assert legendre_roots(c).dtype == np.float64
-    assert kept[0] == np.float64
+    assert kept[0] == legendre_roots(c).dtype  # complex from NumPy 2.5 on
     np.testing.assert_allclose(
-        found, central_differences(lambda c: np.sum(legendre_roots(c) * np.arange(3.0)), c), rtol=1e-5
+        found, central_differences(lambda c: np.sum(legendre_roots(c).real * np.arange(3.0)), c), rtol=1e-5
     )
 
 

@@ -306,9 +306,15 @@ def _eigvals(a):
     return F["real"](values) if _are_real(a, values) else values
 
 
+@functools.cache
+def _never_real():
+    """Whether NumPy gives eigenvalues as complex numbers whatever they are, as from 2.5 on."""
+    return numpy.iscomplexobj(numpy.linalg.eigvals(numpy.eye(1)))
+
+
 def _are_real(a, values):
     """Whether NumPy gives eigenvalues as real numbers: where all of a real matrix are (of a whole stack)."""
-    return not numpy.iscomplexobj(raw_array(a)) and not host(values).imag.any()
+    return not _never_real() and not numpy.iscomplexobj(raw_array(a)) and not host(values).imag.any()
 
 
 _NoValue = numpy._NoValue

@@ -61,14 +61,16 @@ def nanstd(xp, g, a, ans, axis, ddof, keepdims):
     found = gaps.nanstd_gradient(g, a, ans, axis, ddof) if _raw(g) else None
     if found is not None:
         return found
-    _, away, left = _away(xp, a, axis, ddof)
+    lost, away, left = _away(xp, a, axis, ddof)
 
     def spread(a_):
         return expand_reduced(xp, a_, a.shape, axis, keepdims)
 
     part = xp.where(left <= 0, 0.0, away / numpy.where(left <= 0, 1.0, left).astype(a.dtype))
     ordinary = xp.where(left <= 0, 0.0, spread(over_nonzero(xp, g, ans)) * part)  # the spread is nan there
-    return at_kinks(xp, ordinary, g, part, ans, spread)
+    # One number does not deviate from its mean, wherever it is: no kink.
+    alone = numpy.add.reduce(~lost, axis, int, None, bool(keepdims)) == 1
+    return at_kinks(xp, ordinary, g, part, xp.where(alone, 1.0, ans), spread)
 
 
 def nanextremum(xp, g, a, ans, axis, keepdims):

@@ -392,9 +392,16 @@ unary(
     numpy=("imag",),
     doc="Imaginary part of a complex array, a real array. The gradient is i * g.",
 )
+
+
+def _copysign(xp, g, x1, x2):
+    slope = xp.copysign(xp.ones_like(x2), x2) * xp.sign(x1)
+    return at_kinks(xp, g * slope, g, x1, x1, straight=True)
+
+
 binary(
     "copysign",
-    x1=lambda xp, g, x1, ans: g * (xp.sign(ans) * xp.sign(x1)),
+    x1=_copysign,
     x2=zero_rule,
     holomorphic=False,
     numpy=("copysign",),

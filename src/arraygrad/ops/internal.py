@@ -8,7 +8,7 @@ as `xp._name(...)`.
 import math
 
 from arraygrad.ops import _factorizations, _products, _scatter, _windows
-from arraygrad.ops._helpers import is_complex
+from arraygrad.ops._helpers import at_kinks, is_complex
 from arraygrad.ops.elementwise import LN2, logaddexp_share, pow_x1, pow_x2
 from arraygrad.ops.kinds import binary, call, core, elementwise, gather, module_on_use, scan, scatter, unary, view, zero
 
@@ -392,7 +392,7 @@ def _own_or(name, composed):
 
 unary(
     "_fabs",
-    lambda xp, g, x: g * xp.sign(x),
+    lambda xp, g, x: at_kinks(xp, g * xp.sign(x), g, x, x, straight=True),
     forward=_own_or("fabs", lambda xp, x: xp.abs(x)),
     numpy=("fabs",),
     doc="abs(x) as numpy.fabs, real dtypes.",

@@ -108,7 +108,9 @@ def _std(xp, g, x, ans, axis, correction, keepdims):
         return expand_reduced(xp, a, x.shape, axis, keepdims)
 
     away = _deviation(xp, x, axis, correction)
-    return at_kinks(xp, spread(over_nonzero(xp, g, ans)) * away, g, away, ans, spread)
+    found = spread(over_nonzero(xp, g, ans)) * away
+    # One number does not deviate from its mean, wherever it is: no kink.
+    return found if count(x.shape, axis) == 1 else at_kinks(xp, found, g, away, ans, spread)
 
 
 reduction(

@@ -55,7 +55,8 @@ def draw(rng):
         arrays = (x, np.where(lost, x.dtype.type(0), rng.normal(size=shape).astype(x.dtype)))
         calls = (lambda x, y: even(np.hypot(x, y)),) * 2
     elif kind == "abs":
-        calls = (lambda x: even(np.abs(x)),) * 2
+        size = (np.abs, np.fabs, lambda x: np.copysign(x, -1.0))[int(rng.integers(3))]
+        calls = (lambda x: even(size(x)),) * 2
     elif kind == "complex":
         arrays = (x * (0.6 - 0.8j),)
         calls = (lambda x: even(np.abs(x)),) * 2

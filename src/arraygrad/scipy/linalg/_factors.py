@@ -180,12 +180,15 @@ def _whole_factors(decompose):
 
     @functools.wraps(decompose)
     def qr(a, overwrite_a=False, lwork=None, mode="full", *args, **kwargs):
+        kwargs.update(zip(("pivoting", "check_finite"), args, strict=False))
+        if lwork is not None:  # SciPy 1.18 warns of it
+            kwargs["lwork"] = lwork
         if mode == "raw" and is_grad_enabled() and holds_tensor(a, grad=True):
             raise NotDifferentiable(
                 "arraygrad.scipy.linalg.qr: expected mode as 'full', 'economic' or 'r' for a matrix that requires "
                 "grad, got 'raw', whose vectors and tau have no rule. Pass its detach() if no gradient is wanted"
             )
-        return decompose(a, overwrite_a, lwork, mode, *args, **kwargs)
+        return decompose(a, overwrite_a=overwrite_a, mode=mode, **kwargs)
 
     return qr
 
