@@ -93,5 +93,4 @@ def test_the_ways_out_of_data_arrays():
     xr = pytest.importorskip("xarray")
     data = xr.DataArray([4.0, 5.0, 6.0], dims="t")
     assert np.array_equal(ag.grad(lambda x: (x * data.values).sum())(X), [4.0, 5.0, 6.0])
-    with pytest.raises(TypeError, match=r"test_masked_and_labelled_arrays\.py:\d+, in .*data\.values"):
-        ag.grad(lambda x: xr.DataArray(x, dims="t").sum().item())(X)
+    assert np.array_equal(ag.grad(lambda x: xr.DataArray(x, dims="t").sum().item())(X), np.ones(3))

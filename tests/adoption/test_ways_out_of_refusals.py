@@ -163,12 +163,6 @@ ROWS = {
         VECTOR,
         "np.nditer(t)",
     ),
-    "buffer": (
-        lambda x: memoryview(np.ones(3))[0] * x,
-        lambda x: memoryview(ag.asarray(np.ones(3)).numpy())[0] * x,
-        NUMBER,
-        "ag.asarray(a).numpy()",
-    ),
 }
 
 

@@ -74,7 +74,7 @@ def check_axes(name, axis, ndim):
 
     For operations whose library answers with "tuple index out of range", or not at all.
     """
-    for a in (axis,) if not isinstance(axis, (tuple, list)) else axis:
+    for a in axis if isinstance(axis, (tuple, list)) or getattr(axis, "ndim", 0) else (axis,):
         try:
             if a is not None:
                 from_end(a, ndim)
