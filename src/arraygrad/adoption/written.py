@@ -34,6 +34,11 @@ __all__ = ["parameter", "written"]
 _WRITE_FIRST = frozenset("copyto put place putmask put_along_axis fill_diagonal at shuffle".split())
 _WRITE_SELF = frozenset("fill put sort partition itemset setfield byteswap resize __setitem__ __iadd__".split())
 _OUT_AT = {"dot": 2, "clip": 3}  # position of `out`, which ufuncs have behind their operands
+# What these give is new memory: nothing of the program's is written through it. (A function of the program's own of
+# such a name that gives an array from outside is missed: see 3.)
+_FRESH = frozenset(
+    "zeros ones empty full zeros_like ones_like empty_like full_like array arange linspace eye identity copy".split()
+)
 # What these give may show the memory of what they take, or hold it.
 _THROUGH = frozenset(
     """
@@ -268,6 +273,8 @@ class _Reading:
             return found
         if last.name in _CALLS:
             name, args, _, receiver = self._called(end - 1)
+            if name in _FRESH:
+                return _NOTHING
             found = {name} if name is not None else set()
             if name is None or name in _THROUGH:
                 for part in (*args, receiver):
