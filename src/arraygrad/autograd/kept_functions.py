@@ -202,7 +202,8 @@ class _Seen:
             raise RuntimeError(
                 f"{name}: backward calls the function{again}, and {', '.join(found[:4])} {have} another value now than "
                 f"when {name} was called: the gradient would be that of another function. Give what changes to the "
-                "function as an argument (args=) or as a default (lambda x, k=k: ...)"
+                "function as an argument (args=) or as a default (lambda x, k=k: ...). An array that the function only "
+                "works in is made in the function: work = numpy.empty(n)"
             )
         if any(map(decides, written)):
             self.contents.check(name)

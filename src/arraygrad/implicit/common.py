@@ -149,7 +149,8 @@ def raw_function(name, f, args, first=1):
             raise TypeError(
                 f"{name}: '{function_name(f)}' depends on a Tensor that requires grad and is not among its "
                 "arguments, so its gradient would be lost: pass it as an argument. Of an object that holds it "
-                "pass what it is made of, and make it in the function"
+                "pass what it is made of, and make it in the function; an array that the function only works in is "
+                "made there, too: work = numpy.empty(n)"
             )
         return result.array
 
