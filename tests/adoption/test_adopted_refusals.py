@@ -16,7 +16,7 @@ import pytest
 
 import arraygrad as ag
 
-S = 0.6173
+S, X = 0.6173, np.asarray([0.5, 1.0, 2.0])
 # From Python 3.14 a Fraction asks for a float first.
 FRACTION = "a Fraction has no gradient" if sys.version_info < (3, 14) else "becomes a Python number by float()"
 
@@ -104,3 +104,76 @@ def test_lists_and_functions_that_are_recorded(f):
     value, slope = ag.value_and_grad(f, adopt=True)(S)
     assert value == pytest.approx(f(S), rel=1e-14)
     assert slope == pytest.approx((f(S + 1e-6) - f(S - 1e-6)) / 2e-6, rel=1e-7)
+
+
+def test_write_into_an_array_from_outside():
+    outside = np.zeros(3)
+    held = (outside,)  # where no Tensor can be put: tests/adoption/test_lent_arrays.py has arrays that are recorded
+
+    def f(x):
+        outside[0] = x[0]
+        return outside.sum()
+
+    with pytest.raises(TypeError, match=r"test_adopted_refusals\.py:\d+, in .*f.*a tuple or set.*numpy\.array\(x\)"):
+        ag.grad(f, adopt=True)(X)
+    assert held[0] is outside
+
+    def g(x):
+        inside = np.array(outside)  # the way it names
+        inside[0] = x[0]
+        return inside.sum()
+
+    assert ag.grad(g, adopt=True)(X).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_creation_function_without_adoption():
+    with pytest.raises(TypeError, match=r"in .*: np\.array\(\[x\[0\]\]\).*arraygrad\.grad\(f, adopt=True\)"):
+        ag.grad(lambda x: np.array([x[0]]).sum(), adopt=False)(X)
+
+
+def test_function_of_a_list_without_adoption():
+    with pytest.raises(TypeError, match=r"np\.sum\(\[x\[0\]\]\).*Give it arraygrad.asarray"):
+        ag.grad(lambda x: np.sum([x[0]]), adopt=False)(X)
+
+
+def test_operator_that_writes_into_an_array_from_outside():
+    outside = np.zeros(3)
+    held = (outside,)
+
+    def f(x, copied):
+        y = copied(outside)
+        y += x
+        return y.sum()
+
+    with pytest.raises(TypeError, match=r"numpy\.add: .*x = numpy\.array\(x\) in arraygrad\.grad\(f, adopt=True\)"):
+        ag.grad(f, adopt=True)(X, lambda a: a.copy())
+    assert ag.grad(f, adopt=True)(X, lambda a: np.array(a)).tolist() == [1.0, 1.0, 1.0]
+    assert held[0] is outside
+
+
+def test_scalar_type_of_numpy():
+    with pytest.raises(TypeError, match=r"np\.float16\(x\[0\]\).*leave the 0-d Tensor as it is"):
+        ag.grad(lambda x: np.float16(x[0]), adopt=True)(X)
+
+
+def test_generator_of_random_numbers():
+    rng = np.random.default_rng(1)
+    with pytest.raises(TypeError, match=r"mu \+ sigma \* rng\.normal"):
+        ag.grad(lambda x: rng.normal(x[0], 1.0), adopt=True)(X)
+    drawn = rng.normal(size=3)
+    assert ag.grad(lambda x: (x[0] + x[1] * drawn).sum(), adopt=True)(X).tolist() == [3.0, drawn.sum(), 0.0]
+
+
+def test_function_of_scipy_without_adoption_names_the_room():
+    optimize = pytest.importorskip("scipy.optimize")
+    with pytest.raises(TypeError, match=r"optimize\.nnls.*Take arraygrad\.scipy\.optimize\.nnls, which is recorded"):
+        ag.grad(lambda x: optimize.nnls(np.eye(3), x)[1], adopt=False)(X)
+
+
+def test_function_of_scipy_is_named_at_the_line_that_calls_it():
+    vq = pytest.importorskip("scipy.cluster.vq")
+    with pytest.raises(
+        TypeError,
+        match=r"test_adopted_refusals\.py:\d+, in .*vq\.whiten\(.*arraygrad\.scipy (has no rule for cluster\.vq|has a)",
+    ):
+        ag.grad(lambda x: vq.whiten(np.outer(x, x)).sum(), adopt=True)(X)
