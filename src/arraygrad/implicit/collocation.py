@@ -1,7 +1,6 @@
 """The adjoint of a solution on the steps of any solver, by collocation: for implicit and multistep methods.
 
-May import: core.tensor, implicit.columns, implicit.common, implicit.many_steps, implicit.stores, numpy; scipy
-inside functions.
+May import: core.tensor, implicit.common, implicit.many_steps, numpy; scipy inside functions.
 
 Note [Collocated adjoint]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -27,10 +26,8 @@ import functools
 import numpy
 
 from arraygrad.core.tensor import Tensor
-from arraygrad.implicit.columns import beside
-from arraygrad.implicit.common import raw
-from arraygrad.implicit.many_steps import Calls, NoForm, Points, carried, jacobians, room
-from arraygrad.implicit.stores import running
+from arraygrad.implicit.common import noting_class, raw
+from arraygrad.implicit.many_steps import Calls, NoForm, Noted, Points, carried, jacobians, room
 
 __all__ = ["Again", "Interpolated", "Solution", "noting"]
 
@@ -91,28 +88,24 @@ def noting(method):
         return method, None
     order, solution = orders[cls], Interpolated()
 
-    def begin(self, *args, **kwargs):
-        cls.__init__(self, *args, **kwargs)
-        solution.begin(self.t, self.y)
+    def begin(solver):
+        solution.begin(solver.t, solver.y)
 
-    def step(self):
-        message = cls.step(self)
-        if self.status != "failed":
-            solution.add(self.t, self.dense_output(), order(self), self.y.nbytes)
-        return message
+    def add(solver):
+        solution.add(solver.t, solver.dense_output(), order(solver), solver.y.nbytes)
 
-    return type(cls.__name__, (cls,), {"__init__": begin, "step": step}), solution
+    return noting_class(cls, begin, add), solution
 
 
-class Solution:
+class Solution(Noted):
     """A solution on steps: `times` of their ends, `start`, `nodes` of each.
 
     `states(first, times, pieces)` gives its values.
     """
 
     def __init__(self):
+        super().__init__()
         self.times, self.start, self.nodes = [], None, 2
-        self.together, self._watch = True, running()  # whether the right side may be called at many points at once
 
     def serves(self, arrays):
         """Whether gradients by these arrays can be had."""
@@ -130,14 +123,8 @@ class Solution:
         None where the steps, halved a few times, don't give them to the relative `tolerance`.
         """
         first_of_all = 0 in arguments.positions()
-        parameters = list(arrays[1:] if first_of_all else arrays)
-
-        def right_side(t, y, *parameters):
-            _, *rest = arguments.rebuilt((y, *parameters) if first_of_all else parameters)
-            return f(t, y, *beside(y, rest))
-
-        calls = Calls(right_side, parameters, dtype)
-        calls.together = self.together and not (self._watch is not None and self._watch.stored)
+        calls = Calls.of(f, arguments, list(arrays[1:] if first_of_all else arrays), dtype)
+        calls.together = self.calls_together()
         g, times = numpy.asarray(g, dtype=float), numpy.asarray(times, dtype=float)
         for halvings in range(_HALVINGS):
             if halvings and len(self.times) * 2**halvings > _PIECES:

@@ -19,6 +19,7 @@ __all__ = [
     "array_function",
     "as_tensor",
     "namespace_of",
+    "noting_class",
     "products",
     "raw",
     "raw_function",
@@ -188,6 +189,25 @@ def products(f, *arrays):
         return trace.pull(indices, (cotangent,), create_graph=False, keep_graph=True)
 
     return value, pull
+
+
+def noting_class(cls, begin, add, **members):
+    """A class of SciPy's solvers of differential equations that calls `begin(solver)`, and `add(solver)` at each step.
+
+    `members`: further methods that it has in place of those of `cls`.
+    """
+
+    def started(self, *args, **kwargs):
+        cls.__init__(self, *args, **kwargs)
+        begin(self)
+
+    def step(self):
+        message = cls.step(self)
+        if self.status != "failed":
+            add(self)
+        return message
+
+    return type(cls.__name__, (cls,), {"__init__": started, "step": step, **members})
 
 
 def starting_point(name, x0):

@@ -1,6 +1,6 @@
 """Gradients through many steps of a solver at once, where the state is small: by the Jacobians at all their stages.
 
-May import: implicit.columns, implicit.common, numpy.
+May import: implicit.columns, implicit.common, implicit.stores, numpy.
 
 Note [Many steps at once]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -17,8 +17,9 @@ Guarded by tests/implicit/test_discrete_adjoint.py and test_collocated_adjoint.p
 
 import numpy
 
-from arraygrad.implicit.columns import NoForm, at_once
+from arraygrad.implicit.columns import NoForm, at_once, beside
 from arraygrad.implicit.common import products
+from arraygrad.implicit.stores import running
 
 __all__ = ["Calls", "NoForm", "Points", "carried", "gradients_of_steps", "jacobians", "room"]
 
@@ -59,6 +60,17 @@ class Points:
         return by_state, by_stages
 
 
+class Noted:
+    """The steps of a solver; `together` is False once the right side had no form for many points at once."""
+
+    def __init__(self):
+        self.together, self._watch = True, running()
+
+    def calls_together(self):
+        """Whether the right side may be called at many points at once: it stores nothing that others would find."""
+        return self.together and not (self._watch is not None and self._watch.stored)
+
+
 class Calls:
     """The right side at many points: `f(t, y, *parameters)` with what is differentiated besides the state.
 
@@ -68,6 +80,17 @@ class Calls:
     def __init__(self, f, parameters, dtype=None):
         self.f, self.parameters, self.dtype, self.together = f, parameters, dtype, True
         self._agrees = None
+
+    @classmethod
+    def of(cls, f, arguments, parameters, dtype):
+        """Those of f(t, y, *rest) by y and `parameters`, what of `arguments`, of (y0, *rest), is differentiated."""
+        first = 0 in arguments.positions()
+
+        def right_side(t, y, *parameters):
+            _, *rest = arguments.rebuilt((y, *parameters) if first else parameters)
+            return f(t, y, *beside(y, rest))
+
+        return cls(right_side, parameters, dtype)
 
     def at_once(self, t, y, known=None):
         """As columns.at_once, for t (m,), y (m, n).

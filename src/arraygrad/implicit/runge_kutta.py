@@ -1,7 +1,6 @@
 """The discrete adjoint of an explicit Runge-Kutta method: the steps that SciPy's solver took, differentiated.
 
-May import: implicit.columns, implicit.common, implicit.many_steps, implicit.stores, transforms, core.tensor, numpy;
-scipy inside functions.
+May import: implicit.common, implicit.many_steps, transforms, core.tensor, numpy; scipy inside functions.
 
 Note [Discrete adjoint]
 ~~~~~~~~~~~~~~~~~~~~~~~
@@ -23,10 +22,8 @@ import functools
 import numpy
 
 from arraygrad.core.tensor import Tensor
-from arraygrad.implicit.columns import beside
-from arraygrad.implicit.common import products, raw
-from arraygrad.implicit.many_steps import Calls, NoForm, Points, gradients_of_steps, room
-from arraygrad.implicit.stores import running
+from arraygrad.implicit.common import noting_class, products, raw
+from arraygrad.implicit.many_steps import Calls, NoForm, Noted, Points, gradients_of_steps, room
 from arraygrad.transforms.following import vjp
 
 __all__ = ["Trajectory", "recording"]
@@ -88,37 +85,31 @@ def recording(method):
         return method, None
     trajectory = Trajectory(_tableau(cls))
 
-    def begin(self, *args, **kwargs):
-        cls.__init__(self, *args, **kwargs)
-        trajectory.begin(self.t, self.y)
+    def begin(solver):
+        trajectory.begin(solver.t, solver.y)
 
-    def step(self):
-        message = cls.step(self)
-        if self.status != "failed":
-            trajectory.add(self.t, self.y, self.K)
-        return message
+    def add(solver):
+        trajectory.add(solver.t, solver.y, solver.K)
 
     def extended(self):
         found = cls._dense_output_impl(self)
         trajectory.extend(self.K_extended)
         return found
 
-    members = {"__init__": begin, "step": step}
-    if hasattr(cls, "A_EXTRA"):
-        members["_dense_output_impl"] = extended
-    return type(cls.__name__, (cls,), members), trajectory
+    more = {"_dense_output_impl": extended} if hasattr(cls, "A_EXTRA") else {}
+    return noting_class(cls, begin, add, **more), trajectory
 
 
-class Trajectory:
+class Trajectory(Noted):
     """The accepted steps of a solution: times, the states there, and the stages between them."""
 
     def __init__(self, tableau):
+        super().__init__()
         self.tableau = tableau
         self.times = []
         self._states = {}
         self._stages = {}
         self._every = 1
-        self.together, self._watch = True, running()  # whether the right side may be called at many points at once
 
     def begin(self, t, y):
         """Note the start; a solver that is begun again has its steps from there."""
@@ -153,10 +144,6 @@ class Trajectory:
     def stages(self, n):
         """The stages of a step, those of the extension where the solver has computed them; None: they are not kept."""
         return None if self._stages is None else self._stages.get(n)
-
-    def calls_together(self):
-        """Whether the right side may be called at many points at once: it stores nothing that others would find."""
-        return self.together and not (self._watch is not None and self._watch.stored)
 
     def serves(self, arrays):
         """Whether gradients by these arrays can be had: always."""
@@ -228,7 +215,7 @@ class _Backwards:
     def _many(self, g, times):
         """The gradients of raw arrays: of many steps at once, or step by step where that does not go."""
         points = Points(self.times, times, g)
-        calls = Calls(self._right_side, self.parameters, self.dtype)
+        calls = Calls.of(self.f, self.arguments, self.parameters, self.dtype)
         tableau, n = self.tableau, len(g)
         most = room(n, tableau.size, self.parameters) if n <= _SMALL else 0
         calls.together = most > 1 and self.trajectory.calls_together()
@@ -253,10 +240,6 @@ class _Backwards:
             waiting = []
         self.trajectory.together = calls.together or not most > 1
         return self._found(points.at_start + after, grown)
-
-    def _right_side(self, t, y, *parameters):
-        _, *rest = self.arguments.rebuilt((y, *parameters) if self.first else parameters)
-        return self.f(t, y, *beside(y, rest))
 
     def _at_once(self, calls, first, states, after, by_state, by_stages):
         """What `_step` gives, of all these steps; None where the right side has no form for many points."""
