@@ -15,7 +15,7 @@ import warnings
 
 from arraygrad.autograd.of_libraries import told
 
-__all__ = ["Place", "is_ours", "short", "source_of", "told_of", "warn_at", "where_text"]
+__all__ = ["Place", "own_frame", "short", "source_of", "told_of", "warn_at", "where_text"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _STANDARD_LIBRARY = (os.path.dirname(os.__file__), "<frozen")
@@ -124,6 +124,13 @@ def is_ours(frame):
     return filename.startswith(_STANDARD_LIBRARY) and "-packages" not in filename
 
 
+def own_frame(frame):
+    """The innermost frame, from this one on, that is no library's; the outermost of all where there is none."""
+    while frame.f_back is not None and is_ours(frame):
+        frame = frame.f_back
+    return frame
+
+
 def short(filename):
     try:
         return filename.removeprefix(os.path.join(os.getcwd(), ""))
@@ -152,41 +159,45 @@ def source_of(code, at, names):
     return " ".join(b" ".join(lines).decode(errors="replace").split())
 
 
-def _target(expression, frame):
-    """The object that an expression `x[...]` indexes, however often, where it is a name or an attribute of one."""
+def _parsed(expression):
+    """The syntax of an expression, None of text that is none."""
     try:
-        node = ast.parse(expression, mode="eval").body
+        return ast.parse(expression, mode="eval").body
     except (SyntaxError, ValueError):
         return None
+
+
+def _dotted(node):
+    """(`a`, ["b", "c"]) of the syntax of `a.b.c`."""
+    names = []
+    while isinstance(node, ast.Attribute):
+        names.insert(0, node.attr)
+        node = node.value
+    return node, names
+
+
+def _target(expression, frame):
+    """The object that an expression `x[...]` indexes, however often, where it is a name or an attribute of one."""
+    node = _parsed(expression)
     if not isinstance(node, ast.Subscript):
         return None
     while isinstance(node, ast.Subscript):
         node = node.value
-    names = []
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
+    node, names = _dotted(node)
     if not isinstance(node, ast.Name):
         return None
     found = frame.f_locals.get(node.id, frame.f_globals.get(node.id))
-    for name in reversed(names):
+    for name in names:
         found = inspect.getattr_static(found, name, None)  # runs no code of the program
     return found
 
 
 def _called(expression, frame):
     """The object that the outermost call of an expression calls, where it is a plain or dotted name."""
-    try:
-        tree = ast.parse(expression, mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
+    tree = _parsed(expression)
     if not isinstance(tree, ast.Call):
         return None
-    names = []
-    node = tree.func
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
+    node, names = _dotted(tree.func)
     if isinstance(node, ast.Call):  # a method of what is made there, as in scipy.stats.norm(m, 1.0).logpdf(x)
         made = _called(ast.unparse(node), frame)
         return made if _is_scipys(made) else None
@@ -198,7 +209,7 @@ def _called(expression, frame):
             break
     else:
         return None
-    for name in reversed(names):
+    for name in names:
         if isinstance(found, types.ModuleType) and name in vars(found):
             found = vars(found)[name]
         elif _is_scipys(found):

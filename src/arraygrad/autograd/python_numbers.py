@@ -42,7 +42,7 @@ from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
 from arraygrad.autograd.of_libraries import MASKED, of_target, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, metric, recorded_name
 from arraygrad.autograd.of_scipy import way_out_of_scipy
-from arraygrad.autograd.places import Place, is_ours, source_of, warn_at, where_text
+from arraygrad.autograd.places import Place, own_frame, source_of, warn_at, where_text
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.tensor import Tensor, gradient_edge
@@ -258,8 +258,7 @@ class _Mark:
     """Where a value left the graph; its text, which reads source files, is made when it is asked for."""
 
     def __init__(self, how, frame):
-        while frame.f_back is not None and is_ours(frame):
-            frame = frame.f_back
+        frame = own_frame(frame)
         self._parts = (how, frame.f_code, frame.f_lasti, frame.f_lineno, frame.f_globals)
 
     def __str__(self):
@@ -344,9 +343,7 @@ def rounds(t, decimals):
     The slope is zero, and right, but not the one that the program shows on a larger scale: rounding that is meant for
     the eye cuts the gradient off.
     """
-    frame = sys._getframe(1)
-    while frame.f_back is not None and is_ours(frame):
-        frame = frame.f_back
+    frame = own_frame(sys._getframe(1))
     key, node = (frame.f_code, frame.f_lasti), gradient_edge(t)[0]
     traces = list(RUNNING.values())
     for one in _rounded.keys() - set(map(id, traces)):
