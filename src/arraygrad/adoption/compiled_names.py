@@ -26,7 +26,7 @@ import types
 import numpy
 
 from arraygrad.adoption.exchange import is_on
-from arraygrad.adoption.table import MAKERS, STAND_INS, stand_in
+from arraygrad.adoption.table import MAKERS, STAND_INS, stand_in_made
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.exports import plain_array
 from arraygrad.core.tensor import Tensor, wrap_raw
@@ -59,21 +59,11 @@ def refresh():
 def _pair(value):
     """(it, what stands in for it) for a compiled function, or a module of such, else None."""
     if type(value) is types.ModuleType:
-        name = value.__name__
-        if name not in _NAMED and not _is_extension(value):
-            return None
-        pair = STAND_INS.get(id(value))
-        if pair is None:
-            stand_in(value, _module_of(value))
-            pair = STAND_INS[id(value)]
-        return pair
-    if not _is_compiled(value) or not _takes_arrays(value):
-        return None
-    pair = STAND_INS.get(id(value))
-    if pair is None:
-        stand_in(value, _on_arrays(value))
-        pair = STAND_INS[id(value)]
-    return pair
+        wanted = value.__name__ in _NAMED or _is_extension(value)
+        return stand_in_made(value, _module_of) if wanted else None
+    if _is_compiled(value) and _takes_arrays(value):
+        return stand_in_made(value, _on_arrays)
+    return None
 
 
 def _is_compiled(value):
@@ -91,7 +81,7 @@ def _is_extension(module):
 
 def _takes_arrays(function):
     """Whether a compiled function belongs to such a module."""
-    if function is _known(function):
+    if _is_named(function):
         return True
     holder = getattr(function, "__self__", None)
     if not isinstance(holder, types.ModuleType):
@@ -101,15 +91,13 @@ def _takes_arrays(function):
     return holder is not None and _is_extension(holder)
 
 
-def _known(function):
-    """The function of that name in a library of `_NAMED`, None where there is none."""
+def _is_named(function):
+    """Whether a library of `_NAMED` shows the function under its name."""
     name = getattr(function, "__name__", "")
-    for library, names in _NAMED.items():
-        if library in sys.modules and (names is _ALL or name in names):
-            found = vars(sys.modules[library]).get(name)
-            if found is function:
-                return found
-    return None
+    return any(
+        library in sys.modules and (names is _ALL or name in names) and vars(sys.modules[library]).get(name) is function
+        for library, names in _NAMED.items()
+    )
 
 
 def _module_of(real):
@@ -118,11 +106,7 @@ def _module_of(real):
     names = _NAMED.get(real.__name__, _ALL)
     for name, value in list(vars(real).items()):
         if _is_compiled(value) and (not names or name in names):
-            pair = STAND_INS.get(id(value))
-            if pair is None:
-                stand_in(value, _on_arrays(value))
-                pair = STAND_INS[id(value)]
-            value = pair[1]
+            value = stand_in_made(value, _on_arrays)[1]
         vars(module)[name] = value
     module.__getattr__ = lambda name: getattr(real, name)
     return module

@@ -17,17 +17,12 @@ import numpy
 from arraygrad.adoption.answers import gathered, has_tensor
 from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.numpy_names import CREATION, module_of
-from arraygrad.adoption.table import stand_in, stand_in_for
+from arraygrad.adoption.table import CREATORS, LIKE, stand_in, stand_in_for
 from arraygrad.core.tensor import Tensor, apply_op, wrap_raw
 from arraygrad.ops import OPS
 
 __all__ = ["refresh"]
 
-# Make an array of numbers and shapes alone, or of another array, in memory of its own.
-_FRESH = frozenset(
-    "arange bartlett blackman empty eye full geomspace hamming hanning identity kaiser linspace logspace ones tri zeros"
-    " empty_like full_like ones_like zeros_like".split()
-)
 _FROM_DATA = frozenset("array asarray asanyarray ascontiguousarray".split())
 # Functions of cupyx.scipy.special that are no ufuncs, by the operations of the table that they are, and their defaults.
 _OF_SPECIAL = {"softmax": {"axis": None}, "log_softmax": {"axis": None}, "logsumexp": {"axis": None, "keepdims": False}}
@@ -93,7 +88,7 @@ def _given(args, kwargs):
 
 def _gate(real, kin, full, creates):
     """`real` as it is where no Tensor is given; else its kin, or an error that names the way out."""
-    fresh = creates and full.rpartition(".")[2] in _FRESH
+    fresh = creates and full.rpartition(".")[2] in CREATORS | LIKE
 
     @functools.wraps(real)
     def function(*args, **kwargs):

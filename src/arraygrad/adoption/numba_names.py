@@ -34,7 +34,7 @@ import numpy
 
 from arraygrad.adoption.code import names_in
 from arraygrad.adoption.exchange import is_on
-from arraygrad.adoption.table import MAKERS, REALS, STAND_INS, stand_in
+from arraygrad.adoption.table import MAKERS, REALS, stand_in_made
 from arraygrad.autograd.closed_functions import contents_of
 from arraygrad.autograd.places import Place, warn_at
 from arraygrad.core.containers import flatten, unflatten
@@ -67,11 +67,7 @@ def _pair(value):
     for kinds, made in ((_dispatchers(), _Compiled), (_kinds("dufunc.DUFunc"), _OfElements),
                         (_kinds("gufunc.GUFunc"), _OfParts), (_callbacks(), _Callback)):  # fmt: skip
         if kinds and isinstance(value, kinds):
-            pair = STAND_INS.get(id(value))
-            if pair is None:
-                stand_in(value, made(value))
-                pair = STAND_INS[id(value)]
-            return pair
+            return stand_in_made(value, made)
     return None
 
 

@@ -22,6 +22,8 @@ from arraygrad.adoption.objects import asked_again
 from arraygrad.adoption.scalar_names import leave_out
 from arraygrad.adoption.table import (
     CALLED,
+    CREATORS,
+    LIKE,
     SCALAR_TYPES,
     STAND_IN_MODULES,
     stand_in,
@@ -40,16 +42,10 @@ __all__ = ["CREATION", "install", "module_of"]
 _AS_FLOAT = {"dtype": float}
 _CopyMode = numpy._CopyMode  # the array-API namespaces of libraries say it in the place of True, False and None
 _COPIES = {_CopyMode.ALWAYS: True, _CopyMode.NEVER: False, _CopyMode.IF_NEEDED: None}
-# Make an array of numbers and shapes alone.
-_FRESH = (
-    "bartlett", "blackman", "empty", "eye", "fromfunction", "geomspace", "hamming", "hanning", "identity",
-    "kaiser", "linspace", "load", "loadtxt", "logspace", "ones", "tri", "zeros",
-)  # fmt: skip
+# Make an array without another; arange and full have functions of their own.
+_FRESH = (CREATORS | {"fromfunction", "load", "loadtxt"}) - {"arange", "full"}
 # Make an array of the values of another, in memory of its own or in that of the other.
-_OF_AN_ARRAY = (
-    "copy", "diag", "diagflat", "empty_like", "full_like", "meshgrid", "ones_like", "repeat", "tile", "vander",
-    "zeros_like",
-)  # fmt: skip
+_OF_AN_ARRAY = LIKE | {"copy", "diag", "diagflat", "meshgrid", "repeat", "tile", "vander"}
 # Take a sequence of arrays: NumPy sees the Tensors among them itself, but not those in lists among them.
 _OF_SEQUENCES = frozenset(
     """

@@ -55,7 +55,7 @@ from arraygrad.adoption.names import CACHES, NOTHING, Names, forget, renewed, wa
 from arraygrad.adoption.pairs import pair_of
 from arraygrad.adoption.polynomial_names import polynomial
 from arraygrad.adoption.scipy_names import load
-from arraygrad.adoption.written import parameter, written
+from arraygrad.adoption.written import without_parameters, written
 
 __all__ = ["Reach", "adoptable", "is_foreign", "is_library", "reach_of", "slots_of"]
 
@@ -197,8 +197,7 @@ class Reach(Route):
         if type(self._function) is types.FunctionType and not (
             self._function.__defaults__ or self._function.__kwdefaults__
         ):  # a parameter without a default is what the call hands over
-            own = parameter(self._function.__code__, "")[:-1]
-            self.writes = frozenset(name for name in self.writes if not name.startswith(own))
+            self.writes = without_parameters(self.writes, self._function.__code__)
         items = held_items(self._function)
         self.by_items = items is not None
         if self.by_items:

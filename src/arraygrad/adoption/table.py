@@ -7,10 +7,18 @@ import sys
 import types
 
 __all__ = [
-    "CALLED", "MAKERS", "REALS", "SCALAR_TYPES", "STAND_INS", "STAND_IN_MODULES", "WITHOUT_SCALAR_TYPES", "stand_in",
-    "stand_in_for", "stand_ins_of", "stands_for",
+    "CALLED", "CREATORS", "LIKE", "MAKERS", "REALS", "SCALAR_TYPES", "STAND_INS", "STAND_IN_MODULES",
+    "WITHOUT_SCALAR_TYPES", "stand_in", "stand_in_for", "stand_in_made", "stand_ins_of", "stands_for",
 ]  # fmt: skip
 
+
+# Functions that make an array of numbers and shapes alone, and those that do so of the shape of another.
+CREATORS = frozenset(
+    """
+    arange bartlett blackman empty eye full geomspace hamming hanning identity kaiser linspace logspace ones tri zeros
+    """.split()
+)
+LIKE = frozenset("empty_like full_like ones_like zeros_like".split())
 
 # id of a module, function or type -> (it, what stands in for it); written while the room is imported, and by `stand_in`
 STAND_INS: dict = {}
@@ -39,6 +47,13 @@ def stand_in(real, other):
         name = f"arraygrad {real.__name__}"  # no program can write that
         sys.modules[name] = other
         STAND_IN_MODULES[real.__name__] = name
+
+
+def stand_in_made(real, make):
+    """(real, what stands in for it), made by `make(real)` when adoption first meets it."""
+    if id(real) not in STAND_INS:
+        stand_in(real, make(real))
+    return STAND_INS[id(real)]
 
 
 def stands_for(other, real):

@@ -34,9 +34,7 @@ from arraygrad.core.tensor import Tensor
 __all__ = ["tell_attribute", "tell_class"]
 
 _MANY = 4096  # so many instructions are known
-# (id of code, offset of an instruction) -> (the code, what it asks: a tuple of classes, their syntax, _NOTHING). The
-# hash of code is that of all it holds.
-_known: dict = {}
+_known: dict = {}  # (code, offset of an instruction) -> what it asks: a tuple of classes, their syntax, _NOTHING
 _NOTHING = object()  # it asks nothing of the object's class
 _ISSCALAR = getattr(numpy.isscalar, "__wrapped__", numpy.isscalar).__code__
 _DISPATCHERS = vars(functools)
@@ -94,13 +92,13 @@ def _python(frame):
 
 def _asked(frame):
     """The classes that the instruction asks for, which a frame is at; their syntax where a call sets them; _NOTHING."""
-    key = (id(frame.f_code), frame.f_lasti)
+    key = (frame.f_code, frame.f_lasti)
     known = _known.get(key)
     if known is None:
         if len(_known) > _MANY:
             _known.clear()
-        known = _known[key] = (frame.f_code, _look(frame))
-    return known[1]
+        known = _known[key] = _look(frame)
+    return known
 
 
 def _look(frame):

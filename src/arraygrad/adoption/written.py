@@ -1,6 +1,6 @@
 """Which arrays code writes into, by the names that it has for them.
 
-May import: adoption.code, the standard library, numpy.
+May import: adoption.code, adoption.table, the standard library, numpy.
 
 Note [Names that are written]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -27,8 +27,9 @@ import types
 import numpy
 
 from arraygrad.adoption.code import names_in
+from arraygrad.adoption.table import CREATORS, LIKE
 
-__all__ = ["parameter", "written"]
+__all__ = ["parameter", "without_parameters", "written"]
 
 # Functions that write into their first argument, and methods that write into their object.
 _WRITE_FIRST = frozenset("copyto put place putmask put_along_axis fill_diagonal at shuffle".split())
@@ -36,9 +37,7 @@ _WRITE_SELF = frozenset("fill put sort partition itemset setfield byteswap resiz
 _OUT_AT = {"dot": 2, "clip": 3}  # position of `out`, which ufuncs have behind their operands
 # What these give is new memory: nothing of the program's is written through it. (A function of the program's own of
 # such a name that gives an array from outside is missed: see 3.)
-_FRESH = frozenset(
-    "zeros ones empty full zeros_like ones_like empty_like full_like array arange linspace eye identity copy".split()
-)
+_FRESH = CREATORS | LIKE | {"array", "copy"}
 # What these give may show the memory of what they take, or hold it.
 _THROUGH = frozenset(
     """
@@ -412,6 +411,11 @@ def written(codes, called=(), classes=()):
                 waiting.append(name)
     named = [name for name in found if isinstance(name, tuple) and name[0] == "parameter" and isinstance(name[2], str)]
     return frozenset((*[name for name in found if isinstance(name, str)], *[f"{one[1]}({one[2]})" for one in named]))
+
+
+def without_parameters(names, code):
+    """The `names` of `written` but for the parameters of a function."""
+    return frozenset(name for name in names if not name.startswith(f"{code.co_name}("))
 
 
 def parameter(code, name):
