@@ -16,7 +16,7 @@ from arraygrad.core.operands cimport rebinds
 from arraygrad.core.value cimport TensorBase
 from arraygrad.engine.node cimport NODE_PYTHON, Node, thread_state
 
-from arraygrad.adoption.objects import asked_again, number_held, numbers_held
+from arraygrad.adoption.objects import number_held, numbers_held
 from arraygrad.autograd.places import Place, warn_at
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.tensor import Tensor, asarray, gradient_edge
@@ -70,30 +70,6 @@ def gathered(data):
     if (type(data) is list or type(data) is tuple) and list_has_tensor(data) and holds_numbers(data):
         return asarray(data)
     return data
-
-
-def gathering(function, bint takes_ranges=False):
-    """A function of NumPy that takes lists of Tensors as it takes lists of numbers.
-
-    `takes_ranges`: a range among its arguments is an array.
-    """
-    @functools.wraps(function)
-    def call(*args, **kwargs):
-        cdef object kind
-        if arraygrad_adopting != NULL:
-            for a in args:
-                kind = type(a)
-                if kind is list or kind is tuple or (takes_ranges and kind is range):
-                    args = tuple([numpy.asarray(a) if takes_ranges and type(a) is range else gathered(a) for a in args])
-                    break
-            if kwargs:
-                kwargs = {name: gathered(a) for name, a in kwargs.items()}
-        try:
-            return function(*args, **kwargs) if kwargs else function(*args)
-        except (TypeError, ValueError) as error:
-            args, kwargs = asked_again(error, args, kwargs, arraygrad_adopting != NULL)
-        return call(*args, **kwargs)
-    return call
 
 
 def recording(function, rule, element, op=None):

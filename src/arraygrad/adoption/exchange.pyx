@@ -3,10 +3,14 @@
 import threading
 import types
 
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
 
 from arraygrad.adoption.bindings cimport Place as Held
 from arraygrad.adoption.bindings cimport Watch, items_of, plain_to
+from arraygrad.adoption.vectorcalls cimport (
+    PyObject_Vectorcall, PyVectorcall_NARGS, arraygrad_serve_calls, named, positional, vectorcall,
+)
 from arraygrad.core.adopted cimport arraygrad_adopting, arraygrad_has_gil, arraygrad_set_adopting, count_adopted
 from arraygrad.engine.node cimport thread_state
 
@@ -172,12 +176,12 @@ cdef bint are_light(list places) except -1:
     return True
 
 
-cdef tuple enter(Route reach, tuple args, dict kwargs):
+cdef tuple enter(Route reach, PyObject** args, Py_ssize_t given, PyObject* names):
     """Put the stand-ins of a call into place: (Names, Places, the same of the call around it or None)."""
     cdef tuple found = None
     cdef object around = None if arraygrad_adopting == NULL else <object>arraygrad_adopting
-    if not kwargs and reach.found is not None and not needs_lock(reach.found, reach.own):
-        found = unchanged(reach, args, around)
+    if names == NULL and reach.found is not None and not needs_lock(reach.found, reach.own):
+        found = unchanged(reach, args, given, around)
         # Code has run after all, that of a finalizer, if it is another now.
         if found is not None and not (_rebound or reach.stamp != _searches_from
                                       or needs_lock(<list>found[0], <list>found[1])):
@@ -185,21 +189,22 @@ cdef tuple enter(Route reach, tuple args, dict kwargs):
             return found
     with _lock:
         for _ in range(3):                      # another thread may bind names all the time
-            found = find(reach, args, kwargs, around)
+            found = find(reach, positional(args, given), named(args, given, names), around)
             if not _rebound:
                 break
         put(found)
     return found
 
 
-cdef tuple unchanged(Route reach, tuple args, object around):
+cdef tuple unchanged(Route reach, PyObject** args, Py_ssize_t given, object around):
     """(Names, Places, `around`) of a call with these arguments if nothing is to be searched, else None."""
     global _entries
+    cdef Py_ssize_t i
     _entries += 1
     if changed(reach):
         return None
-    for argument in args:
-        if not plain_to(argument, 4):
+    for i in range(given):
+        if not plain_to(<object>args[i], 4):
             return None
     return reach.whole if around is None else (reach.found, reach.own, around)
 
@@ -291,9 +296,13 @@ cdef class Called:
 
 cdef class Adopted(Called):
     """A function as an adopted call runs it. `reach` says where stand-ins go."""
+    cdef void* called
     cdef Route reach
     cdef public bint as_set                 # adopted as set_adoption says, not always
     cdef dict others                        # packages -> what adopts these alone
+
+    def __cinit__(self):
+        self.called = <void*>serve
 
     def __init__(self, function, Route reach):
         self.function = function
@@ -312,28 +321,36 @@ cdef class Adopted(Called):
             found = self.others[packages] = Adopted(self.function, _reach_of(self.function, packages))
         return found
 
-    def __call__(self, *args, **kwargs):
-        cdef tuple found
-        cdef PyObject* before
-        if self.as_set and _differs:
-            mode = adoption_mode()
-            if mode is False:
-                return self.function(*args, **kwargs)
-            if mode is not True:
-                return self.restricted(mode)(*args, **kwargs)
-        found = enter(self.reach, args, kwargs)
-        before = arraygrad_set_adopting(<PyObject*>found)     # compiled: no signal handler runs before `finally`
+
+cdef PyObject* serve(PyObject* this, PyObject** args, size_t nargsf, PyObject* names) except NULL:
+    """Adopted.__call__, as the vectorcall protocol has it."""
+    cdef Adopted self = <Adopted>this
+    cdef Py_ssize_t given = PyVectorcall_NARGS(nargsf)
+    cdef tuple found
+    cdef PyObject* before
+    cdef object result
+    if self.as_set and _differs:
+        mode = adoption_mode()
+        if mode is not True:
+            other = self.function if mode is False else self.restricted(mode)
+            return PyObject_Vectorcall(<PyObject*>other, args, nargsf, names)
+    found = enter(self.reach, args, given, names)
+    before = arraygrad_set_adopting(<PyObject*>found)     # compiled: no signal handler runs before `finally`
+    try:
+        if self.reach.writes or self.reach.given_writes:
+            _lend(
+                self.function, self.reach, found[0], positional(args, given), named(args, given, names), before == NULL
+            )
+        result = vectorcall(<PyObject*>self.function, args, nargsf, names)
+    finally:
         try:
-            if self.reach.writes or self.reach.given_writes:
-                _lend(self.function, self.reach, found[0], args, kwargs, before == NULL)
-            return self.function(*args, **kwargs)
+            if _loans and before == NULL:
+                _give_back()
         finally:
-            try:
-                if _loans and before == NULL:
-                    _give_back()
-            finally:
-                arraygrad_set_adopting(before)
-                leave(found)
+            arraygrad_set_adopting(before)
+            leave(found)
+    Py_INCREF(result)
+    return <PyObject*>result
 
 
 cdef object _lend = None                    # lent._lend and lent._give_back
@@ -482,3 +499,7 @@ def without(function, args, kwargs):
         return function(*args, **kwargs)
     finally:
         arraygrad_set_adopting(before)
+
+
+cdef Adopted _one = Adopted(None, None)
+arraygrad_serve_calls(<PyTypeObject*>Adopted, <char*>&_one.called - <char*><void*>_one)

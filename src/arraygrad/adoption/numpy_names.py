@@ -1,7 +1,7 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
 May import: adoption.answers, adoption.either, adoption.exchange, adoption.objects, adoption.scalar_names,
-adoption.table, adoption.ufunc_names, core.inplace, core.number_lists, core.tensor, numpy_api.arrays,
+adoption.table, adoption.of_lists, core.inplace, core.number_lists, core.tensor, numpy_api.arrays,
 numpy_api.rearranging, numpy.
 """
 
@@ -14,8 +14,8 @@ import typing
 
 import numpy
 
-from arraygrad.adoption import ufunc_names
-from arraygrad.adoption.answers import gathered, gathering, has_tensor, is_floating, isinstance_, plain_type, tell_text
+from arraygrad.adoption import of_lists
+from arraygrad.adoption.answers import gathered, has_tensor, is_floating, isinstance_, plain_type, tell_text
 from arraygrad.adoption.either import EitherClass
 from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.objects import asked_again
@@ -49,9 +49,8 @@ _OF_AN_ARRAY = LIKE | {"copy", "diag", "diagflat", "meshgrid", "repeat", "tile",
 # Take a sequence of arrays: NumPy sees the Tensors among them itself, but not those in lists among them.
 _OF_SEQUENCES = frozenset(
     """
-    apply_over_axes broadcast_arrays choose column_stack concat concatenate dstack einsum einsum_path hstack ix_
-    lexsort
-    linalg.multi_dot meshgrid piecewise row_stack select stack vstack
+    choose column_stack concat concatenate dstack hstack ix_ lexsort linalg.multi_dot piecewise row_stack select stack
+    vstack
     """.split()
 )
 # Take arrays alone, so that a range among their arguments is one.
@@ -355,21 +354,7 @@ def _joined(result, items):
 
 def _of_lists(function, name):
     """A function of NumPy that takes lists of Tensors as it takes lists of numbers."""
-    if name in _OF_SEQUENCES:
-
-        @functools.wraps(function)
-        def call(*args, **kwargs):
-            if makes_tensors():
-                args = [type(a)([gathered(item) for item in a]) if type(a) in (list, tuple) else a for a in args]
-            try:
-                return function(*args, **kwargs)
-            except (TypeError, ValueError) as error:
-                args, kwargs = asked_again(error, args, kwargs)
-            return call(*args, **kwargs)
-
-        return call
-
-    return gathering(function, name in _OF_RANGES)
+    return of_lists.Function(function, name in _OF_RANGES, name in _OF_SEQUENCES)
 
 
 # -- the names ---------------------------------------------------------------------------------------------------------
@@ -402,7 +387,7 @@ _MODULES = (
 
 def install():
     """Put what stands in for numpy, numpy.linalg, numpy.fft and their functions into the table."""
-    ufunc_names.install(stand_in)
+    of_lists.install(stand_in)
     for real, other in CREATION.items():
         stand_in(real, other)
     Vectorize.recordable = staticmethod(lambda made: _recordable(made) if makes_tensors() else made)
