@@ -118,7 +118,7 @@ class _Checkpoint:
         self.samples.append(_sample(t) if constants_are_compared() else None)
         return place
 
-    def traced(self, operations):
+    def noting(self, operations):
         """A block in which operations are noted in a list, where `debug` asks for it."""
         if self.operations is None:
             return contextlib.nullcontext()
@@ -187,7 +187,7 @@ class _Checkpoint:
         state = numpy.random.get_state()
         try:
             numpy.random.set_state(self.random_state)
-            with Mode(set_grad_mode, True), saved_tensors_hooks(note, _same), self.traced(operations):
+            with Mode(set_grad_mode, True), saved_tensors_hooks(note, _same), self.noting(operations):
                 self.again(*args, **kwargs)
         except _Enough:
             pass
@@ -290,7 +290,7 @@ def checkpoint(f, *arguments, early_stop=True, debug=False, **unknown):
         if not is_grad_enabled():
             return f(*args, **kwargs)
         call = _Checkpoint(f, args, kwargs, early_stop, debug)
-        with saved_tensors_hooks(call.pack, _Checkpoint.unpack), call.traced(call.operations):
+        with saved_tensors_hooks(call.pack, _Checkpoint.unpack), call.noting(call.operations):
             result = f(*args, **kwargs)
         call.finished = True
         call.contents.forget(call.contents.written())  # (5)

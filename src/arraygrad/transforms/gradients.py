@@ -43,7 +43,7 @@ from arraygrad.transforms.trace import (
     run,
 )
 from arraygrad.transforms.traced import Evaluated, kept_apart
-from arraygrad.transforms.transformed import Names, Transformed, chosen, traced
+from arraygrad.transforms.transformed import Names, Transformed, chosen, trace_call
 
 __all__ = [
     "elementwise_grad",
@@ -128,7 +128,7 @@ class _Evaluation(Transformed, Evaluated):
         return self
 
     def traced(self, args, kwargs):
-        return traced(self._called, self._f, args, kwargs, self._which, self._options["has_aux"])
+        return trace_call(self._called, self._f, args, kwargs, self._which, self._options["has_aux"])
 
     def pulled(self, trace):
         _scalar(trace)
@@ -207,7 +207,7 @@ class _Derivative(Transformed):
     differentiates = True
 
     def __call__(self, /, *args, **kwargs):
-        trace = traced("elementwise_grad", self._f, args, kwargs, self._which)
+        trace = trace_call("elementwise_grad", self._f, args, kwargs, self._which)
         meta = _real_array(trace)
         if trace.roots() and trace.structure is LEAF and not _broadcasts(trace.metas[0].shape, meta.shape):
             raise ValueError(
@@ -409,7 +409,7 @@ class _Rows(Transformed):
     differentiates = True
 
     def __call__(self, /, *args, **kwargs):
-        trace = traced("jacobian", self._f, args, kwargs, self._which)
+        trace = trace_call("jacobian", self._f, args, kwargs, self._which)
         found = reverse_blocks(trace, self._options.get("chunk_size"))
         return unflatten(trace.out_structure, [trace.nest(blocks) for blocks in found])
 
@@ -440,7 +440,7 @@ class _Columns(Transformed):
     differentiates = True
 
     def __call__(self, /, *args, **kwargs):
-        trace = traced("jacfwd", self._f, args, kwargs, self._which)
+        trace = trace_call("jacfwd", self._f, args, kwargs, self._which)
         return unflatten(
             trace.out_structure, [trace.nest(blocks) for blocks in forward_blocks(trace, _Pushforward(trace))]
         )
@@ -501,7 +501,7 @@ class _First(Transformed):
     differentiates = True
 
     def __call__(self, /, *args, **kwargs):
-        trace = traced("hessian", self._f, args, kwargs, self._which)
+        trace = trace_call("hessian", self._f, args, kwargs, self._which)
         meta = _real_array(trace)
         if meta is None or meta.size == 1:
             return _pull_ones(trace)
@@ -553,7 +553,7 @@ class _Product(Transformed):
             raise TypeError(f"hvp: '{function_name(self._f)}' takes its arguments and then the vector, got no argument")
         *args, vector = args
         try:
-            trace = traced("hvp", self._f, tuple(args), kwargs, self._which)
+            trace = trace_call("hvp", self._f, tuple(args), kwargs, self._which)
         except TypeError:
             if _accepts(self._f, args, kwargs) or not _accepts(self._f, (*args, vector), kwargs):
                 raise

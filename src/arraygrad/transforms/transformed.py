@@ -11,7 +11,7 @@ import types
 
 from arraygrad.transforms.trace import Trace, function_name
 
-__all__ = ["Names", "Transformed", "chosen", "traced"]
+__all__ = ["Names", "Transformed", "chosen", "trace_call"]
 
 
 class Transformed:
@@ -95,7 +95,7 @@ def chosen(name, argnums, argnames):
     return Names(argnames)
 
 
-def traced(name, function, args, kwargs, which, has_aux=False):
+def trace_call(name, function, args, kwargs, which, has_aux=False):
     """A Trace of the function, called with these arguments."""
     if type(which) is not Names:
         return Trace(name, function, args, which).call(kwargs, has_aux)
