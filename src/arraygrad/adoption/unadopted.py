@@ -26,7 +26,7 @@ from arraygrad.adoption.answers import is_python_number, plain_type, twin_type
 from arraygrad.adoption.asked import dispatches_tensors
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.reach import adoptable
-from arraygrad.autograd.places import Place, warn_at
+from arraygrad.autograd.places import ProgramPlace, warn_at
 from arraygrad.autograd.python_numbers import followed_by
 from arraygrad.core.adopted import note_quiet
 from arraygrad.core.tensor import Tensor
@@ -285,7 +285,7 @@ def _tell_dispatch(t, frame):
 
 
 def _warn(t, frame, told):
-    at = Place(frame)
+    at = ProgramPlace(frame)
     warn_at(
         at,
         f"{at}: {told}, so the program may take another branch than a plain call, and have another value and gradient. "

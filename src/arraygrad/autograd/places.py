@@ -15,13 +15,13 @@ import warnings
 
 from arraygrad.autograd.of_libraries import told
 
-__all__ = ["Place", "own_frame", "short", "source_of", "told_of", "warn_at", "where_text"]
+__all__ = ["ProgramPlace", "own_frame", "short", "source_of", "told_of", "warn_at", "where_text"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _STANDARD_LIBRARY = (os.path.dirname(os.__file__), "<frozen")
 
 
-class Place:
+class ProgramPlace:
     """Where a value became a number: the innermost frame of neither arraygrad, the libraries nor the standard library.
 
     Attributes

@@ -42,7 +42,7 @@ from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
 from arraygrad.autograd.of_libraries import MASKED, of_target, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, metric, recorded_name
 from arraygrad.autograd.of_scipy import way_out_of_scipy
-from arraygrad.autograd.places import Place, own_frame, source_of, warn_at, where_text
+from arraygrad.autograd.places import ProgramPlace, own_frame, source_of, warn_at, where_text
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.tensor import Tensor, gradient_edge
@@ -175,7 +175,7 @@ def becomes_number(t, how):
         policy = "raise" if traces else "warn"
     if policy == "off" and not traces:
         return
-    at = Place(sys._getframe(1))
+    at = ProgramPlace(sys._getframe(1))
     if has_no_slope(at.called):
         return
     for trace in traces:
@@ -196,7 +196,7 @@ def number_warnings_are_off():
 
 def _warn_of_let_go(t, how, frame):
     """Values leave that refuse their gradient (6): the traces note it, and a warning says so where it is no text."""
-    at = Place(frame)
+    at = ProgramPlace(frame)
     for trace in followed_by(t):
         _note_left(trace, f"{how}() of a Tensor, at {at}")
     if number_warnings_are_off() or formats(frame):
@@ -275,8 +275,8 @@ def mark():
 def exported_error(where):
     """The error for a value that is to be written into memory that such code has got at `where`, and still has."""
     text = (
-        f"{Place(sys._getframe(1))}: a value that requires grad is written into an array whose memory other code has, "
-        f"which would read the value without its gradient. It was given away at {where}. Write into a copy, "
+        f"{ProgramPlace(sys._getframe(1))}: a value that requires grad is written into an array whose memory other "
+        f"code has, which would read the value without its gradient. It was given away at {where}. Write into a copy, "
         "a = a.copy(), or give the copy away, where the other code need not see what is written; else compute what it "
         "computes of the Tensor; x.detach() where only the bare value is meant."
     )
@@ -353,7 +353,7 @@ def rounds(t, decimals):
         if key in told_of_here or not _follows(trace, node):
             continue
         told_of_here.add(key)
-        at = Place(frame)
+        at = ProgramPlace(frame)
         warn_at(
             at,
             f"{at}: what is rounded to {decimals} digits has derivative zero, so no gradient flows through it. Leave "
@@ -363,14 +363,14 @@ def rounds(t, decimals):
 
 def place():
     """Where the running code is, as text."""
-    return str(Place(sys._getframe(1)))
+    return str(ProgramPlace(sys._getframe(1)))
 
 
 def store_refused(t):
     """The error for a value of `t` that is to be written into a plain array; None where the conversion says it."""
     if is_let_go(t):
         return None
-    at = Place(sys._getframe(1))
+    at = ProgramPlace(sys._getframe(1))
     text = f"{at}: a Tensor that requires grad can't be written into a plain array, whose memory holds no gradient: "
     dtype = getattr(at.target, "dtype", None)
     if getattr(dtype, "names", None) is not None:
@@ -416,7 +416,7 @@ def conversion_refused(t, how):
     if is_let_go(t):
         _warn_of_let_go(t, how.rpartition(".")[2], sys._getframe(1))
         return None
-    at = Place(sys._getframe(1))
+    at = ProgramPlace(sys._getframe(1))
     if how == "numpy.asarray" and has_no_slope(at.called):
         return None  # numpy.isnan([t, u]): what comes out depends on no Tensor
     module = getattr(at.called, "__module__", None) or ""
@@ -504,7 +504,7 @@ def _kept(at):
 
 def numpy_is_kept():
     """What to say in an adopted call where numpy makes plain arrays because code compares it; "" elsewhere."""
-    return _why[1](Place(sys._getframe(1)).frame) if adopting() else ""
+    return _why[1](ProgramPlace(sys._getframe(1)).frame) if adopting() else ""
 
 
 def unadopted(function, args, kwargs):

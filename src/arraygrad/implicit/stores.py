@@ -19,7 +19,7 @@ import zlib
 import numpy
 
 from arraygrad.autograd.kept_functions import FUNCTIONS, contents_of
-from arraygrad.autograd.places import Place, warn_at
+from arraygrad.autograd.places import ProgramPlace, warn_at
 from arraygrad.autograd.python_numbers import number_warnings_are_off
 from arraygrad.core.containers import flatten
 from arraygrad.core.given import raw_array
@@ -79,7 +79,7 @@ class watching:
         self.stored = bool(found)
         if not found or number_warnings_are_off():
             return
-        place = Place(sys._getframe(1))
+        place = ProgramPlace(sys._getframe(1))
         what = " and ".join(repr(one) for one in found[:3])
         warn_at(
             place,

@@ -15,7 +15,7 @@ import warnings
 import numpy
 
 from arraygrad.autograd.graph import walk
-from arraygrad.autograd.places import Place, told_of, warn_at
+from arraygrad.autograd.places import ProgramPlace, told_of, warn_at
 from arraygrad.core.containers import LEAF, align, flatten, leaf_names, stands_for, unflatten
 from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import is_scalar
@@ -203,7 +203,7 @@ class Trace(Traced):
             refused.told = True
             trace = refused.__traceback__
             warn_at(
-                Place(sys._getframe(1) if trace is None else trace.tb_frame),
+                ProgramPlace(sys._getframe(1) if trace is None else trace.tb_frame),
                 f"{self.name}: '{function_name(self.function)}' caught what arraygrad refused and went on, where a "
                 "plain call refuses nothing: its value may be another one, and its gradient may lack what depends on "
                 f"that value. {'' if refused.adopted else _ADOPTED}Refused was: {refused}",
@@ -252,7 +252,7 @@ class Trace(Traced):
             return
         self.is_told = True
         warn_at(
-            Place(sys._getframe(1)),
+            ProgramPlace(sys._getframe(1)),
             f"{self.name}: the result of '{function_name(self.function)}' does not depend on the arguments: its "
             "derivative is zero. If it should depend on them, its values were computed where arraygrad could not "
             "follow, or by a step function such as round",
