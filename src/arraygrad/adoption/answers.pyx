@@ -1,7 +1,6 @@
 # What an adopted call answers often: isinstance, type, hasattr, float; what a number is in a plain call.
-# May import: adoption.exchange, adoption.objects, core.adopted, autograd.places, engine.node, core.apply,
-# core.convert, core.op, core.value, core.operands, core.tensor, numpy, the standard library.
-import dis
+# May import: adoption.exchange, adoption.objects, core.adopted, autograd.instructions, autograd.places, engine.node,
+# core.apply, core.convert, core.op, core.value, core.operands, core.tensor, numpy, the standard library.
 import functools
 import sys
 import types
@@ -17,7 +16,8 @@ from arraygrad.core.value cimport TensorBase
 from arraygrad.engine.node cimport NODE_PYTHON, Node, thread_state
 
 from arraygrad.adoption.objects import number_held, numbers_held
-from arraygrad.autograd.places import Place, warn_at
+from arraygrad.autograd.instructions import steps_of
+from arraygrad.autograd.places import ProgramPlace, warn_at
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.tensor import Tensor, asarray, gradient_edge
 
@@ -266,8 +266,8 @@ cdef int known_origin(TensorBase t, object twin, str what) except -1:
     cdef int found = origin(t)
     if found == OPEN:
         raise TypeError(
-            f"{Place(sys._getframe(0))}: {what} differs between a Python {twin.__name__} and a scalar of NumPy's, and "
-            "which of them this Tensor is in a plain call is not known in an adopted one. "
+            f"{ProgramPlace(sys._getframe(0))}: {what} differs between a Python {twin.__name__} and a scalar of "
+            "NumPy's, and which of them this Tensor is in a plain call is not known in an adopted one. "
             f"isinstance(x, {twin.__name__}) is True of both in double precision; {twin.__name__}(x) of a new number "
             f"and math's functions make a {twin.__name__}, numpy.asarray(x)[()] makes a scalar of NumPy's"
         )
@@ -306,7 +306,7 @@ TEXTS = {}                              # the last texts that were made of Tenso
 cpdef tell_text(str text):
     """Warn if a number is read from text that an adopted call has made of a Tensor."""
     if arraygrad_adopting != NULL and TEXTS and text.strip() in TEXTS:
-        at = Place(sys._getframe(0))
+        at = ProgramPlace(sys._getframe(0))
         warn_at(at, f"{at}: a number is read from text that was made of a Tensor, and has no gradient")
 
 
@@ -331,12 +331,6 @@ def called_number(cls, *args, **kwargs):
     except TypeError as error:
         args = tuple(numbers_held(error, args, arraygrad_adopting != NULL))
     return called_number(cls, *args, **kwargs)
-
-
-@functools.lru_cache(256)
-def steps_of(code):
-    """The instructions of a code object, but for those without a meaning."""
-    return [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
 
 
 cdef bint compares(object frame) except -1:
@@ -383,7 +377,7 @@ cdef bint lacks(TensorBase t, str name) except -1:
         return False
     cdef int found = origin(t)
     if found == OPEN:                           # both branches of such code serve mostly: told, not refused
-        at = Place(sys._getframe(0))
+        at = ProgramPlace(sys._getframe(0))
         warn_at(at, f"{at}: a Python {twin.__name__} has no attribute {name!r}, a scalar of NumPy's has, and which of "
                     "them this Tensor is in a plain call is not known in an adopted one: the answer is that of a "
                     f"scalar of NumPy's. isinstance(x, {twin.__name__}) is True of both")

@@ -1,6 +1,6 @@
 """What a Tensor answers in adopted calls where no name could hold a stand-in: see Note [Questions of the program].
 
-May import: adoption.answers, adoption.exchange, adoption.reach, the standard library, numpy.
+May import: adoption.answers, adoption.exchange, adoption.reach, autograd.instructions, the standard library, numpy.
 
 The instruction that asks says whether the program asks: `x.__class__`, `case float():` and `x.shape` of code that
 adoption may reach, and a `functools.singledispatch`, get the answer of the plain value. What is asked by libraries, and
@@ -24,12 +24,12 @@ from arraygrad.adoption.answers import (
     plain_type,
     raw_of,
     refuse_open,
-    steps_of,
     twin_type,
     type_of,
 )
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.reach import adoptable
+from arraygrad.autograd.instructions import steps_of
 from arraygrad.core.adopted import note_quiet
 from arraygrad.core.tensor import Tensor
 

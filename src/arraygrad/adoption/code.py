@@ -1,15 +1,15 @@
 """What the code of a function says: the names that it looks up, what it imports, and itself with other imports.
 
-May import: adoption.table, the standard library.
+May import: adoption.table, autograd.instructions, the standard library.
 """
 
 import dis
 import itertools
 import re
-import sys
 import types
 
 from arraygrad.adoption.table import STAND_IN_MODULES, stands_for
+from arraygrad.autograd.instructions import is_called, steps_of
 
 __all__ = [
     "IS_OP", "SEARCHES", "beside_comparisons", "compared_globals", "handed_over", "imported", "importing_stand_ins",
@@ -44,7 +44,7 @@ def imported(code, package):
     """Names of the modules that the body of a function of a package, and of functions in it, imports."""
     names = set()
     if _IMPORT in code.co_code[::2]:
-        steps = list(dis.get_instructions(code))
+        steps = steps_of(code)
         for i, step in enumerate(steps):
             if step.opcode == _IMPORT:
                 level = steps[i - 2].argval  # what the instruction takes: level, names that are wanted
@@ -60,8 +60,7 @@ def imported(code, package):
 
 def _tells_identity(code):
     """Whether code, or code of functions in it, compares anything but constants by `is`."""
-    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
-    for before, step in itertools.pairwise(steps):
+    for before, step in itertools.pairwise(steps_of(code)):
         if step.opname == "IS_OP" and before.opname != "LOAD_CONST":
             return True
     return any(_tells_identity(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
@@ -78,7 +77,7 @@ def unknown_comparison(code, namespace):
     """
     if IS_OP not in code.co_code[::2] or code.co_qualname.startswith("__create_fn__."):
         return None
-    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
+    steps = steps_of(code)
     for i, step in enumerate(steps):
         if step.opcode == IS_OP and steps[i - 1].opname not in _KNOWN:
             at = i - 1
@@ -91,8 +90,7 @@ def unknown_comparison(code, namespace):
 
 def _is_self(step):
     """Whether an instruction loads the local variable `self`."""
-    last = step.argval[-1] if isinstance(step.argval, tuple) else step.argval
-    return step.opname.startswith(("LOAD_FAST", "LOAD_DEREF")) and last == "self"
+    return step.opname.startswith(("LOAD_FAST", "LOAD_DEREF")) and step.argval == "self"
 
 
 def _is_member(steps, at, namespace):
@@ -135,7 +133,7 @@ def compared_globals(code):
     searches = not SEARCHES.isdisjoint(code.co_names)
     if not searches and not _MAY_COMPARE.search(code.co_code[::2].translate(None, _BARE)):
         return
-    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL", "NOP")]
+    steps = steps_of(code)
     for i, step in enumerate(steps):
         if searches and _names(step, SEARCHES) and steps[i - 1].opcode in _NAMING:
             yield step, steps, i - 1
@@ -164,7 +162,7 @@ def beside_comparisons(code, names):
         return found
     loaded = []
     before = None
-    for step in dis.get_instructions(code):
+    for step in steps_of(code):
         if _names(step, names) and (before is None or before.argval != "len"):
             loaded.append(step.argval)
         elif step.opcode == IS_OP or (step.opcode in _EQUAL and step.argval not in ("<", "<=", ">", ">=")):
@@ -186,10 +184,10 @@ def uses_array_type(code):
     if known is not None and known[0] is code:
         return known[1]
     calls = more = False
-    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "EXTENDED_ARG", "NOP")]
+    steps = steps_of(code)
     for i, step in enumerate(steps):
         if step.opcode in dis.hasname and step.argval == "ndarray":
-            called = _is_called(steps, i)
+            called = is_called(steps, i)
             calls, more = calls or called, more or not called
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -199,26 +197,6 @@ def uses_array_type(code):
         _uses.clear()
     _uses[id(code)] = (code, (calls, more))
     return calls, more
-
-
-def _is_called(steps, at):
-    """Whether a name or attribute that an instruction loads is what a call calls: a NULL, or itself, is beside it."""
-    step = steps[at]
-    if step.opname == "LOAD_METHOD" or (step.opname == "LOAD_ATTR" and sys.version_info >= (3, 12) and step.arg & 1):
-        return True
-    if step.opname == "LOAD_GLOBAL" and step.arg & 1:
-        return True
-    after = steps[at + 1].opname
-    if sys.version_info >= (3, 13):
-        return step.opname.startswith("LOAD_") and after == "PUSH_NULL"
-    if after in ("LOAD_ATTR", "LOAD_METHOD"):
-        return False
-    while at and steps[at].opname == "LOAD_ATTR":
-        at -= 1
-    first = steps[at]
-    return (first.opname == "LOAD_GLOBAL" and bool(first.arg & 1)) or (
-        at > 0 and first.opname.startswith("LOAD_") and steps[at - 1].opname == "PUSH_NULL"
-    )
 
 
 _handed: dict = {}  # id of a code object -> (it, the names that it hands over)
@@ -233,12 +211,12 @@ def handed_over(code):
     known = _handed.get(id(code))
     if known is not None and known[0] is code:
         return known[1]
-    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "EXTENDED_ARG", "NOP")]
+    steps = steps_of(code)
     names, values, attributes = set(), set(), set()
     for i, step in enumerate(steps):
         if step.opname == "IMPORT_FROM":
             attributes.add(step.argval)
-        elif step.opcode in dis.hasname and step.opname.startswith("LOAD_") and not _is_called(steps, i):
+        elif step.opcode in dis.hasname and step.opname.startswith("LOAD_") and not is_called(steps, i):
             asked = steps[i + 1].opname in ("LOAD_ATTR", "LOAD_METHOD")
             if "ATTR" in step.opname or "METHOD" in step.opname:
                 attributes.add(step.argval)
@@ -268,7 +246,7 @@ def importing_stand_ins(code):
         other = code.replace(co_consts=constants)
     if _IMPORT in code.co_code[::2]:
         uses = {}
-        for step in dis.get_instructions(code):
+        for step in steps_of(code):
             if step.opcode in dis.hasname:
                 uses.setdefault(step.argval, set()).add(step.opcode)
         # What is compared by `is` would be another object than its stand-in, which a name of a part may be bound to.

@@ -1,6 +1,6 @@
 """Whether code does nothing with NumPy's types of scalars that could show which object they are.
 
-May import: adoption.table, the standard library, numpy.
+May import: adoption.table, autograd.instructions, the standard library, numpy.
 
 `np.float64(x)`, `np.zeros(3, dtype=np.float64)`, `y.astype(np.float64)`, `isinstance(x, np.float64)` and
 `x.dtype == np.float64` use a type up: nobody gets it who could compare it by `is`. `kind = np.float64`,
@@ -17,6 +17,7 @@ import types
 import numpy
 
 from arraygrad.adoption.table import REALS, SCALAR_TYPES
+from arraygrad.autograd.instructions import steps_of
 
 __all__ = ["names_of_types", "uses_types_up"]
 
@@ -52,7 +53,7 @@ def uses_types_up(code, namespace):
 
 
 def _own(code, namespace):
-    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "EXTENDED_ARG", "NOP")]
+    steps = steps_of(code)
     for i, step in enumerate(steps):
         if step.opname == "IMPORT_FROM" and step.argval in names_of_types():
             return False
@@ -70,7 +71,7 @@ def _is_used_up(steps, at, namespace):
     around = [step for step in steps[at + 1 :] if _holds(_span(step), inner)]
     for step in around:
         name = step.opname
-        if name in ("BUILD_TUPLE", "BUILD_LIST", "PRECALL", "KW_NAMES", "PUSH_NULL"):
+        if name in ("BUILD_TUPLE", "BUILD_LIST", "PUSH_NULL"):
             continue
         if name in ("LOAD_ATTR", "LOAD_METHOD"):  # np.float64.fromhex
             return True

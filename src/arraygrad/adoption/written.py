@@ -1,6 +1,6 @@
 """Which arrays code writes into, by the names that it has for them.
 
-May import: adoption.code, adoption.table, the standard library, numpy.
+May import: adoption.code, adoption.table, autograd.instructions, the standard library, numpy.
 
 Note [Names that are written]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -18,7 +18,6 @@ Guarded by tests/adoption/test_written_names.py.
 """
 
 import builtins
-import dis
 import functools
 import inspect
 import math
@@ -28,6 +27,7 @@ import numpy
 
 from arraygrad.adoption.code import names_in
 from arraygrad.adoption.table import CREATORS, LIKE
+from arraygrad.autograd.instructions import start_of, steps_of
 
 __all__ = ["parameter", "without_parameters", "written"]
 
@@ -62,40 +62,6 @@ class _Unknown(Exception):
     """An operand that is not found: of a conditional expression."""
 
 
-class _Step:
-    """An instruction: its name, what it names, and by how much it changes the height of the stack."""
-
-    __slots__ = ("arg", "effect", "jumps", "line", "name", "shown", "value")
-
-    def __init__(self, name, value, effect, line, arg=0, shown="", jumps=False):
-        self.name, self.value, self.effect, self.line = name, value, effect, line
-        self.arg, self.shown, self.jumps = arg, shown, jumps
-
-
-_JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
-_PAIRS = {  # instructions that are two
-    "LOAD_FAST_LOAD_FAST": ("LOAD_FAST", "LOAD_FAST"),
-    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": ("LOAD_FAST", "LOAD_FAST"),
-    "STORE_FAST_LOAD_FAST": ("STORE_FAST", "LOAD_FAST"),
-    "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
-}
-
-
-def _steps_of(code):
-    found = []
-    for one in dis.get_instructions(code):
-        line = one.positions.lineno if one.positions else None
-        pair = _PAIRS.get(one.opname)
-        if pair is not None:
-            for name, value in zip(pair, one.argval, strict=True):
-                found.append(_Step(name, value, 1 if name == "LOAD_FAST" else -1, line))
-        elif one.opname not in ("CACHE", "EXTENDED_ARG", "NOP", "NOT_TAKEN"):
-            arg = one.arg if one.opcode >= dis.HAVE_ARGUMENT else None
-            effect = dis.stack_effect(one.opcode, arg)
-            found.append(_Step(one.opname, one.argval, effect, line, one.arg or 0, one.argrepr, one.opcode in _JUMPS))
-    return found
-
-
 class _Reading:
     """What one code object writes (`targets`), and from what its names get their values (`sources`).
 
@@ -108,12 +74,12 @@ class _Reading:
         self.targets = set()
         self.sources = {}
         self._id = id(code)
-        self._steps = _steps_of(code)
+        self._steps = steps_of(code)
         for i, step in enumerate(self._steps):
             try:
                 self._look(i, step)
             except (_Unknown, IndexError):
-                if step.name in ("STORE_SUBSCR", "STORE_SLICE"):  # a[i if b else j] = x: all that stands in its line
+                if step.opname in ("STORE_SUBSCR", "STORE_SLICE"):  # a[i if b else j] = x: all that stands in its line
                     line = [k for k, other in enumerate(self._steps[:i]) if other.line == step.line]
                     self.targets |= self._loaded(line[0], i) if line else set()
         n = code.co_argcount + code.co_kwonlyargcount
@@ -130,21 +96,16 @@ class _Reading:
 
     def _start(self, end):
         """Where the instructions begin that push the value which is topmost before instruction `end`."""
-        depth = 0
-        for i in range(end - 1, -1, -1):
-            step = self._steps[i]
-            if step.jumps:
-                break
-            depth += step.effect
-            if depth >= 1:  # 2: with a NULL beside it
-                return i
-        raise _Unknown
+        start = start_of(self._steps, end)
+        if start is None:
+            raise _Unknown
+        return start
 
     def _look(self, i, step):
-        name = step.name
+        name = step.opname
         if name in ("STORE_SUBSCR", "STORE_SLICE"):
             self._item(i, 2 if name == "STORE_SLICE" else 1)
-        elif name == "BINARY_OP" and step.shown.endswith("="):
+        elif name == "BINARY_OP" and step.argrepr.endswith("="):
             right = self._start(i)
             self.targets |= self._of(self._start(right), right)
         elif name in _CALLS:
@@ -153,10 +114,10 @@ class _Reading:
             end = self._value_end(i)
             if end is not None:
                 self._gets(self._name_of(step), self._of(self._start(end), end))
-        elif name == "STORE_ATTR" and self._steps[i - 1].name != "SWAP":
+        elif name == "STORE_ATTR" and self._steps[i - 1].opname != "SWAP":
             owner = self._start(i)
-            end = owner - 1 if self._steps[owner - 1].name == "COPY" else owner
-            self._gets(step.value, self._of(self._start(end), end))
+            end = owner - 1 if self._steps[owner - 1].opname == "COPY" else owner
+            self._gets(step.argval, self._of(self._start(end), end))
         elif name in ("UNPACK_SEQUENCE", "SWAP"):
             self._unpacked(i, step)
         elif name == "RETURN_VALUE":
@@ -166,35 +127,35 @@ class _Reading:
         """`container[key] = value`, and `container[key] += value`."""
         steps = self._steps
         end = i
-        if steps[i - 1].name == "SWAP":
-            while steps[end - 1].name == "SWAP":
+        if steps[i - 1].opname == "SWAP":
+            while steps[end - 1].opname == "SWAP":
                 end -= 1
             end = self._start(end - 1) - 1  # behind the copies of container and key; at `end` the item is taken
-            while steps[end - 1].name == "COPY":
+            while steps[end - 1].opname == "COPY":
                 end -= 1
-        key = end - 1
+        key, last = end - 1, steps[end - 1]
         for _ in range(keys):
             end = self._start(end)
         start = self._start(end)
         container = self._of(start, end)
         self.targets |= container
-        if end == key and steps[key].name in ("LOAD_CONST", "LOAD_SMALL_INT") and type(steps[key].value) in (str, int):
+        if end == key and last.opname in ("LOAD_CONST", "LOAD_SMALL_INT") and type(last.argval) in (str, int):
             self._held(container, start)
 
     def _held(self, container, end):
         """`container[0] = value` of a list or dict, which holds the value from then on."""
-        if self._steps[end - 1].name in _LOCAL or self._steps[end - 1].name in _NAME | _MEMBER:
+        if self._steps[end - 1].opname in _LOCAL or self._steps[end - 1].opname in _NAME | _MEMBER:
             for name in container:
                 self._gets(name, self._of(self._start(end), end))
 
     def _value_end(self, i):
         """The end of the instructions that make the value of an assignment; None where `_unpacked` tells it."""
         steps, first = self._steps, i
-        while steps[first - 1].name in _STORES:  # `a, b = c, d` stores what was pushed last first
+        while steps[first - 1].opname in _STORES:  # `a, b = c, d` stores what was pushed last first
             first -= 1
-        if steps[first - 1].name == "FOR_ITER":
-            return first - 2 if first == i and steps[first - 2].name == "GET_ITER" else None
-        if steps[first - 1].name in ("UNPACK_SEQUENCE", "SWAP"):
+        if steps[first - 1].opname == "FOR_ITER":
+            return first - 2 if first == i and steps[first - 2].opname == "GET_ITER" else None
+        if steps[first - 1].opname in ("UNPACK_SEQUENCE", "SWAP"):
             return None
         end = first
         for _ in range(i - first):
@@ -205,20 +166,20 @@ class _Reading:
         """`a, b = c, d`, `a, b = c` and `for a, b in c`."""
         steps, n = self._steps, step.arg
         stores = steps[i + 1 : i + 1 + n]
-        if step.name == "SWAP" and n > 3:
+        if step.opname == "SWAP" and n > 3:
             return
         before = steps[i - 1]
         found = []
-        if step.name == "SWAP" or (before.name in ("BUILD_TUPLE", "BUILD_LIST") and before.arg == n):
-            end = i if step.name == "SWAP" else i - 1
+        if step.opname == "SWAP" or (before.opname in ("BUILD_TUPLE", "BUILD_LIST") and before.arg == n):
+            end = i if step.opname == "SWAP" else i - 1
             for _ in range(n):
                 start = self._start(end)
                 found.insert(0, self._of(start, end))
                 end = start
         else:
-            end = i - 2 if before.name == "FOR_ITER" and steps[i - 2].name == "GET_ITER" else i
+            end = i - 2 if before.opname == "FOR_ITER" and steps[i - 2].opname == "GET_ITER" else i
             found = [self._of(self._start(end), end)] * n
-        if all(store.name in _STORES for store in stores):
+        if all(store.opname in _STORES for store in stores):
             for store, sources in zip(stores, found, strict=False):
                 self._gets(self._name_of(store), sources)
             return
@@ -227,50 +188,48 @@ class _Reading:
             store = steps[k]
             if not n or store.line != step.line:
                 return
-            n -= store.name.startswith("STORE_")
-            if store.name in _STORES:
+            n -= store.opname.startswith("STORE_")
+            if store.opname in _STORES:
                 self._gets(self._name_of(store), either)
-            elif store.name == "STORE_ATTR":
-                self._gets(store.value, either)
-            elif store.name == "STORE_SUBSCR":
+            elif store.opname == "STORE_ATTR":
+                self._gets(store.argval, either)
+            elif store.opname == "STORE_SUBSCR":
                 end = self._start(k)
                 for name in self._of(self._start(end), end):
                     self._gets(name, either)
 
     def _name_of(self, step):
-        return (self._id, step.value) if step.name.startswith(("STORE_FAST", "LOAD_FAST")) else step.value
+        return (self._id, step.argval) if step.opname.startswith(("STORE_FAST", "LOAD_FAST")) else step.argval
 
     def _of(self, start, end):
         """Names of what the value of these instructions may be, or show the memory of."""
         steps = self._steps
         last = steps[end - 1]
-        if last.name == "PRECALL":
-            return _NOTHING
-        if last.name in _LOCAL or last.name in _NAME:
+        if last.opname in _LOCAL or last.opname in _NAME:
             return {self._name_of(last)}
-        if last.name in _MEMBER:
-            return {last.value, *(self._of(start, end - 1) if last.value in _SHOWN else ())}
-        if last.name == "BINARY_SUBSCR" or (last.name == "BINARY_OP" and last.shown == "[]"):
+        if last.opname in _MEMBER:
+            return {last.argval, *(self._of(start, end - 1) if last.argval in _SHOWN else ())}
+        if last.opname == "BINARY_SUBSCR" or (last.opname == "BINARY_OP" and last.argrepr == "[]"):
             return self._of(start, self._start(end - 1))
-        if last.name == "BINARY_SLICE":
+        if last.opname == "BINARY_SLICE":
             return self._of(start, self._start(self._start(end - 1)))
-        if last.name == "BINARY_OP":
-            if not last.shown.endswith("="):
+        if last.opname == "BINARY_OP":
+            if not last.argrepr.endswith("="):
                 return _NOTHING
             right = self._start(end - 1)
             return self._of(self._start(right), right)
-        if last.name == "COPY":  # a = b = value
+        if last.opname == "COPY":  # a = b = value
             return self._of(self._start(end - 1), end - 1)
-        if last.name in _NO_ARRAY or last.name.startswith("UNARY"):
+        if last.opname in _NO_ARRAY or last.opname.startswith("UNARY"):
             return _NOTHING
-        if last.name in ("BUILD_LIST", "BUILD_TUPLE"):
+        if last.opname in ("BUILD_LIST", "BUILD_TUPLE"):
             found, end = set(), end - 1
             for _ in range(last.arg):
                 at = self._start(end)
                 found |= self._of(at, end)
                 end = at
             return found
-        if last.name in _CALLS:
+        if last.opname in _CALLS:
             name, args, _, receiver = self._called(end - 1)
             if name in _FRESH:
                 return _NOTHING
@@ -279,38 +238,30 @@ class _Reading:
                 for part in (*args, receiver):
                     if part is not None:
                         found |= self._of(*part)
-                if name == "getattr" and len(args) > 1 and steps[args[1][1] - 1].name == "LOAD_CONST":
-                    found.add(steps[args[1][1] - 1].value)
+                if name == "getattr" and len(args) > 1 and steps[args[1][1] - 1].opname == "LOAD_CONST":
+                    found.add(steps[args[1][1] - 1].argval)
             return found
         return self._loaded(start, end)
 
     def _loaded(self, start, end):
         steps = self._steps[start:end]
-        return {self._name_of(s) for s in steps if s.name in _LOCAL or s.name in _NAME or s.name in _MEMBER}
+        return {self._name_of(s) for s in steps if s.opname in _LOCAL or s.opname in _NAME or s.opname in _MEMBER}
 
     def _called(self, at):
         """(name of what a call calls or None, its arguments, names of the last of them, the object of a method)."""
-        steps, end, names = self._steps, at, ()
-        while steps[end - 1].name in ("PRECALL", "KW_NAMES"):
-            end -= 1
-            if steps[end].name == "KW_NAMES":
-                names = steps[end].value
-                names = self.code.co_consts[steps[end].arg] if not isinstance(names, tuple) else names
-        if steps[at].name == "CALL_KW":
-            end -= 1
-            names = steps[end].value
+        steps, end, names = self._steps, at, self._steps[at].keywords
         args = []
         for _ in range(steps[at].arg):
             start = self._start(end)
             args.insert(0, (start, end))
             end = start
-        while steps[end - 1].name == "PUSH_NULL":
+        while steps[end - 1].opname == "PUSH_NULL":
             end -= 1
         callee = steps[end - 1]
         receiver = None
-        if callee.name in _MEMBER:
+        if callee.opname in _MEMBER:
             receiver = (self._start(end - 1), end - 1)
-        name = callee.value if callee.name in _MEMBER or callee.name in _NAME else None
+        name = callee.argval if callee.opname in _MEMBER or callee.opname in _NAME else None
         return name, args, names, receiver
 
     def _call(self, at):

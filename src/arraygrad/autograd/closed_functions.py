@@ -1,12 +1,14 @@
 """Copies of functions over closures of their own, and what code names.
 
-May import: the standard library. Note [Kept functions] in kept_functions.py says what the copies are for.
+May import: autograd.instructions, the standard library. Note [Kept functions] in kept_functions.py says what the
+copies are for.
 """
 
-import dis
 import functools
 import itertools
 import types
+
+from arraygrad.autograd.instructions import steps_of
 
 __all__ = [
     "LOGS", "closed", "compares_itself", "contents_of", "function_over", "hands_self_on", "names_in",
@@ -36,9 +38,7 @@ def _writes(following):
     names = [step.opname for step in following]
     if names and names[0] in _ATTRIBUTES:
         return following[0].argval in LOGS
-    # Of two names that one instruction loads the first is the container: what was loaded before is stored in it.
-    one = names[:1] != [] and names[0].startswith("LOAD_") and not isinstance(following[0].argval, tuple)
-    return one and names[1:] == ["STORE_SUBSCR"]
+    return names[1:] == ["STORE_SUBSCR"] and names[0].startswith("LOAD_")
 
 
 @functools.lru_cache(maxsize=512)
@@ -47,7 +47,7 @@ def names_in(code):
     attributes of which something is read: not only `self.log.append(y)`, `self.found[key] = y`).
     """
     loaded, attributes, written, read = set(), set(), set(), set()
-    found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG")]
+    found = [step for step in steps_of(code) if step.opname != "PUSH_NULL"]
     for at, instruction in enumerate(found):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             loaded.add(instruction.argval)
@@ -69,15 +69,13 @@ def hands_self_on(code):
 
     It may be called then: by its name, or as an argument of another function.
     """
-    found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG")]
+    found = [step for step in steps_of(code) if step.opname != "PUSH_NULL"]
     for instruction, following in itertools.zip_longest(found, found[1:]):
-        names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
         if isinstance(instruction.argval, types.CodeType):
             if hands_self_on(instruction.argval):
                 return True
-        elif "self" in names and instruction.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "STORE_FAST_LOAD")):
-            taken = following is not None and following.opname in (*_ATTRIBUTES, "STORE_ATTR", "DELETE_ATTR")
-            if names.count("self") > 1 or names[-1] != "self" or not taken:
+        elif instruction.argval == "self" and instruction.opname.startswith(("LOAD_FAST", "LOAD_DEREF")):
+            if following is None or following.opname not in (*_ATTRIBUTES, "STORE_ATTR", "DELETE_ATTR"):
                 return True
     return False
 

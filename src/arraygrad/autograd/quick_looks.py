@@ -1,12 +1,11 @@
 """Looks at what functions read by their names, and at all code that they may run.
 
-May import: autograd.closed_functions, autograd.flow_of_names, core.tensor, engine, numpy. Note [Kept functions] in
-kept_functions.py says what they are for.
+May import: autograd.closed_functions, autograd.flow_of_names, autograd.instructions, core.tensor, engine, numpy. Note
+[Kept functions] in kept_functions.py says what they are for.
 """
 
 from __future__ import annotations
 
-import dis
 import functools
 import itertools
 import os
@@ -18,6 +17,7 @@ import numpy
 
 from arraygrad.autograd.closed_functions import LOGS, contents_of, names_in
 from arraygrad.autograd.flow_of_names import reach
+from arraygrad.autograd.instructions import steps_of
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.later import real_thing
 
@@ -317,7 +317,7 @@ def _is_foreign_array(kind):
 def read_names(code):
     """Names of globals and of cells that code, and functions in it, read, and do not write themselves."""
     read, written = set(), set()
-    found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG")]
+    found = [step for step in steps_of(code) if step.opname != "PUSH_NULL"]
     for instruction, following in itertools.zip_longest(found, found[1:]):
         name = instruction.opname
         if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
