@@ -144,17 +144,14 @@ def draw(result, leaves: dict, title: str, path: Path) -> None:
     draw_graph(result.grad_fn, {edge(leaf).node: name for name, leaf in leaves.items()}, title, path)
 
 
+# A line of a kept table: the workload, its unit (time over that by hand, unless it says otherwise), and the middle.
+_ROW = re.compile(r"^(\S+) +x? +(\d+(?:\.\d+)?) \[")
+
+
 def table(path: Path) -> tuple[str, dict[str, float]]:
-    """A kept table: its date and conditions, and the ratio of each workload."""
+    """A kept table: its date and conditions, and the ratio of each workload. Notes and other units are left out."""
     lines = path.read_text().splitlines()
-    rows = {}
-    for line in lines[lines.index("") + 1 :]:
-        words = line.split()
-        if not words:
-            break
-        if len(words) > 3 and words[0] != "workload":
-            rows[words[0]] = float(words[3])
-    return "; ".join(lines[:3]), rows
+    return "; ".join(lines[:3]), {found[1]: float(found[2]) for found in map(_ROW.match, lines) if found}
 
 
 def kept() -> list[tuple[str, str, dict[str, float]]]:

@@ -137,7 +137,7 @@ def total(x: Array) -> ag.Tensor:
 
 def tensors() -> None:
     x = ag.tensor([0.5, 0.75], requires_grad=True)
-    y = ag.exp(x) * 2.0 + np.ones(2) * x - 1 / x
+    y = ag.exp(x) * 2.0 + x * np.ones(2) - 1 / x
     assert_type(y, ag.Tensor)
     assert_type(y.sum(), ag.Tensor)
     assert_type(x[0], ag.Tensor)
@@ -158,10 +158,66 @@ def arrays_beside_tensors() -> None:
     x = ag.asarray(array, requires_grad=True)
     assert_type(x * array, ag.Tensor)
     assert_type(2.0 * x, ag.Tensor)
-    # NumPy's stubs take an object they don't know for anything: these are Any.
+    # NumPy's stubs take a Tensor for an array of objects: these are Any.
     (array * x).sum().backward()
     (array @ x).backward()
+    ((array - x) ** 2).mean().backward()
     assert_type(ag.where(x > 0, x, 0.0), ag.Tensor)
+    values: Vector = x.numpy()
+    assert values.shape == array.shape
+
+
+def numpys_functions_of_tensors() -> None:
+    array = np.array([1.0, 2.0])
+    x = ag.asarray(array, requires_grad=True)
+    matrix = ag.tensor([[2.0, 0.0], [0.0, 2.0]], requires_grad=True)
+    total: ag.Tensor = np.sum(x * array)
+    total.backward()
+    np.sum(x).backward()
+    np.max(x).backward()
+    np.sum(matrix, axis=0).sum().backward()
+    np.mean(x).backward()
+    np.prod(x).backward()
+    np.var(x).backward()
+    np.dot(x, array).backward()
+    np.dot(array, x).backward()
+    np.matmul(matrix, x).sum().backward()
+    np.einsum("ij,j->", matrix, x).backward()
+    np.stack([x, x]).sum().backward()
+    np.concatenate([x, array]).sum().backward()
+    np.where(array > 1.5, x, 0.0).sum().backward()
+    np.where(x > 1.5, x, x * x).sum().backward()
+    np.outer(x, array).sum().backward()
+    np.reshape(x, (2, 1)).sum().backward()
+    np.transpose(matrix).sum().backward()
+    np.cumsum(x).sum().backward()
+    np.diff(x).sum().backward()
+    np.clip(x, 0.0, 1.5).sum().backward()
+    np.maximum(x, 0.0).sum().backward()
+    np.tensordot(matrix, x, axes=1).sum().backward()
+
+
+def namespace_in_numpys_place() -> None:
+    import arraygrad.numpy as anp
+
+    x = anp.array([0.5, 1.5])
+    assert_type(x, ag.Tensor)
+    assert_type(anp.linalg.norm(x), ag.Tensor)
+    assert_type(anp.interp(x, [0.0, 1.0, 2.0], [0.0, 1.0, 4.0]), ag.Tensor)
+    assert_type(anp.vstack([x, x]), ag.Tensor)
+    assert_type(anp.allclose(x, x), bool)
+    assert_type(anp.split(x, 2), list[ag.Tensor])
+
+
+def functions_without_annotations() -> None:
+    gradient = ag.grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    assert gradient.tolist() == [2.0, 4.0]
+    value, slope = ag.value_and_grad(lambda x: x**2)(3.0)
+    assert (value, slope) == (9.0, 6.0)
+    slopes = ag.jacobian(lambda x: x**2 * x.sum())(np.ones(2))
+    assert slopes.shape == (2, 2)
+    curvature = ag.hessian(lambda x: np.sum(x**3))(np.ones(2))
+    assert curvature.shape == (2, 2)
 
 
 def gradients_of_tensors() -> None:
@@ -283,4 +339,7 @@ def scipys_functions() -> None:
 
     x = ag.tensor([0.5, 1.5], requires_grad=True)
     likelihood = stats.norm.logpdf(x, loc=0.0, scale=1.0).sum() + special.gammaln(x).sum()
+    assert_type(likelihood, ag.Tensor)
     likelihood.backward()
+    assert_type(special.expit(x), ag.Tensor)
+    assert_type(stats.norm.cdf(x), ag.Tensor)

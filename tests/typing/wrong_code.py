@@ -4,6 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arraygrad as ag
+import arraygrad.numpy as anp
+from arraygrad.scipy import special, stats
 
 
 def loss(w: NDArray[np.float64], scale: float) -> float:
@@ -22,3 +24,11 @@ t.sum(dim=0)  # error
 t.backwards()  # error
 t.requires_grad = "yes"  # error
 ag.cat([t, t])  # error
+np.sum(t).backwards()  # error
+np.sum(t).item(0).shape
+t.numpy().requires_grad  # error
+anp.linalg.norm(t).norm()  # error
+anp.interp(t, t)  # error
+special.gammaln(t).unsqueeze(0)  # error
+stats.norm.logpdf(t).add(1.0)  # error
+anp.array([1.0]).cuda()  # error

@@ -9,6 +9,8 @@ import importlib
 import inspect
 import re
 
+import numpy as np
+
 from arraygrad.tools import generate_stubs
 from arraygrad.tools.generate_stubs import GENERATED
 from arraygrad.tools.scipy_survey import SURVEYED, survey
@@ -115,8 +117,8 @@ def _count(registry):
 def scipy_stubs(root, page):
     """dict path -> text of the stubs of arraygrad.scipy, of the SciPy that `page` states; empty where that is not here.
 
-    Functions have SciPy's parameters, and Any for types: what comes back is a Tensor or an array, as what was given.
-    Every other name of SciPy's is Any.
+    Functions have SciPy's parameters. One that returns one array returns a Tensor where an argument that it is
+    differentiated in is one, and what SciPy returns otherwise, which is Any. Every other name of SciPy's is Any.
     """
     try:
         import scipy
@@ -141,29 +143,85 @@ def scipy_stubs(root, page):
     ]
     found = {root / "scipy" / "__init__.pyi": "\n\n".join(face) + "\n"}
     for chapter, module in modules.items():
+        original = importlib.import_module(f"scipy.{chapter}")
         functions = {}
         for name, rule in REGISTRY.items():
             room, *rest = name.split(".")
             if room == chapter and len(rest) == 1 and (rule.of or "constant" in rule.reason):
-                functions[rest[0]] = _stub_line(rest[0], getattr(module, rest[0], None))
-        objects = [f"{name}: Any" for name in sorted(getattr(module, "OBJECTS", ())) if "." not in name]
+                own, theirs = getattr(module, rest[0], None), getattr(original, rest[0], None)
+                functions[rest[0]] = _stub_lines(rest[0], own, theirs, rule.of)
+        listed = [
+            f"{name}: {_kind_of_law(value)}"
+            for name, value in sorted(getattr(module, "OBJECTS", {}).items())
+            if "." not in name
+        ]
         lines = [functions[name] for name in sorted(functions) if functions[name]]
         lines.append("def __getattr__(name: builtins.str) -> Any: ...")
+        classes = _LAW_CLASS if any(one.endswith("_Law") for one in listed) else ""
+        text = "\n\n".join([classes.rstrip()] * bool(classes) + ["\n".join(listed)] * bool(listed) + ["\n".join(lines)])
         path = root / "scipy" / (f"{chapter}/__init__.pyi" if hasattr(module, "__path__") else f"{chapter}.pyi")
-        parts = [GENERATED + "import builtins\nfrom typing import Any", *["\n".join(objects)] * bool(objects)]
-        found[path] = "\n\n".join([*parts, "\n".join(lines)]) + "\n"
+        found[path] = generate_stubs.stub_text(set(), text + "\n")
     return found
 
 
-def _stub_line(name, function):
+# Methods of a distribution that take points or probabilities, and give an array of the same shape.
+_LAW_METHODS = ("cdf", "isf", "logcdf", "logpdf", "logpmf", "logsf", "pdf", "pmf", "ppf", "sf")
+_LAW_CLASS = "class _Law:\n    def __call__(self, *args: Any, **kwds: Any) -> Any: ...\n" + "".join([
+    f"    @overload\n    def {name}(self, x: _Tensor, *args: Any, **kwds: Any) -> _Tensor: ...\n"
+    f"    @overload\n    def {name}(self, x: Any, *args: Any, **kwds: Any) -> Any: ...\n"
+    for name in _LAW_METHODS
+]) + "    def __getattr__(self, name: builtins.str) -> Any: ...\n"  # fmt: skip
+
+
+def _kind_of_law(value):
+    from arraygrad.scipy.stats._univariate import Distribution
+
+    return "_Law" if isinstance(value, Distribution) else "Any"
+
+
+def _stub_lines(name, function, original, of):
+    """The definition of a function, or its overloads: first those where one of the arguments `of` is a Tensor."""
     if not callable(function) or isinstance(function, type):
         return None
-    try:
-        signature = inspect.signature(function)
-    except ValueError:
-        signature = None
-    # The keywords of ufuncs belong to NumPy's version.
-    if signature is None or "casting" in signature.parameters:
-        return f"def {name}(*args: Any, **kwargs: Any) -> Any: ..."
-    signature = inspect.Signature([p.replace(annotation=p.empty) for p in signature.parameters.values()])
-    return generate_stubs.function_line(name, signature, "Any", lambda function, parameter: "Any")
+    P = inspect.Parameter
+    if isinstance(original, np.ufunc):
+        # The keywords of ufuncs belong to NumPy's version.
+        inputs = [P(f"x{i}" if original.nin > 1 else "x", P.POSITIONAL_ONLY) for i in range(original.nin)]
+        parameters = [*inputs, P("args", P.VAR_POSITIONAL), P("kwargs", P.VAR_KEYWORD)]
+        of, one = [p.name for p in inputs], original.nout == 1
+    else:
+        try:
+            parameters = list(inspect.signature(function).parameters.values())
+        except ValueError:
+            parameters = [P("args", P.VAR_POSITIONAL), P("kwargs", P.VAR_KEYWORD)]
+        one = _returns_an_array(original)
+    signature = inspect.Signature([p.replace(annotation=p.empty) for p in parameters])
+    traced = [p.name for p in parameters if p.name in of and p.default is p.empty and p.kind in _BY_POSITION]
+    plain = generate_stubs.function_line(name, signature, "Any", lambda function, parameter: "Any")
+    if not one or not traced:
+        return plain
+    lines = [
+        generate_stubs.function_line(
+            name, signature, "_Tensor", lambda function, p, chosen=chosen: "_Tensor" if p.name == chosen else "Any"
+        )
+        for chosen in traced
+    ]
+    return "\n".join([f"@overload\n{line}" for line in (*lines, plain)])
+
+
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_RETURNED = re.compile(r"\nReturns\n-------\n(.*?)(?:\n\n[A-Z][\w ]+\n---|\Z)", re.DOTALL)
+
+
+def _returns_an_array(original):
+    """Whether SciPy's docstring says that the function returns one array or number, and nothing else."""
+    section = _RETURNED.search(inspect.getdoc(original) or "")
+    if section is None:
+        return False
+    heads = [line for line in section.group(1).splitlines() if line and not line.startswith(" ")]
+    if len(heads) != 1:
+        return False
+    name, _, kind = heads[0].rpartition(":")
+    words = set(re.findall(r"\w+", kind))
+    array = words & {"array", "ndarray", "float", "scalar", "array_like"}
+    return "," not in name and bool(array) and not words & {"tuple", "list", "None", "sparse"}

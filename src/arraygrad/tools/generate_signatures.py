@@ -18,6 +18,7 @@ _A = TypeVar("_A", bound=Any)
 _B = TypeVar("_B", bound=Any)
 _R = TypeVar("_R", bound=Any)
 _Aux = TypeVar("_Aux", bound=Any)
+_Nd = TypeVar("_Nd", bound=_NDArray[Any])
 _Arr = TypeVar("_Arr", bound=_Array)
 _Other = TypeVar("_Other", bound=builtins.complex | Mapping[Any, Any] | Sequence[Any])
 """
@@ -25,8 +26,17 @@ _ADOPTION = "builtins.bool | builtins.str | builtins.tuple[builtins.str, ...]"
 
 _FUNCTION = '_F = TypeVar("_F", bound=Callable[..., Any])\n'
 
+# What NumPy's stubs take for the items of a Tensor: it makes a Tensor an array_like, and what they return for one item,
+# such as the result of numpy.sum(t), a Tensor. That it is an object leaves `array * t` to Any: for floats it would be an
+# array. No such class is there at run time.
+_ITEM = """\
+@type_check_only
+class _Item(Tensor, _object): ...  # type: ignore[misc]
+"""
+
 # module -> lines before its definitions: type variables
 HEADERS = {
+    "arraygrad.core.tensor": _ITEM,
     "arraygrad.transforms.gradients": f"{_VARIABLES}_Adopt: TypeAlias = {_ADOPTION} | None\n",
     "arraygrad.autograd.checkpointing": '_P = ParamSpec("_P")\n_R = TypeVar("_R")\n',
     "arraygrad.autograd.grad_mode": _FUNCTION,
@@ -83,11 +93,16 @@ def _of_argument(name, result, aux):
 
 
 def _matrices(name, chunk=""):
-    """Overloads of `jacobian` and its kin: of an array argument an array, of everything else Any."""
-    taken, other = "Concatenate[_Arr, _P]", "Concatenate[_Other, _P]"
+    """Overloads of `jacobian` and its kin: of an array argument an array, of everything else Any.
+
+    NumPy's arrays come first: pyright takes the parameter of a lambda for the bound of the first overload's variable, and
+    an `_Array` has no operators.
+    """
+    numpys, taken, other = "Concatenate[_Nd, _P]", "Concatenate[_Arr, _P]", "Concatenate[_Other, _P]"
     rest = f"{chunk}*, {_ADOPT}"
     return [
         _overload(name, f"f: _ufunc, argnums: {_INTS} = 0, {rest}", _ANY),
+        _overload(name, f"f: Callable[{numpys}, Any], argnums: Literal[0] = 0, {rest}", f"Callable[{numpys}, _Nd]"),
         _overload(name, f"f: Callable[{taken}, Any], argnums: Literal[0] = 0, {rest}", f"Callable[{taken}, _Arr]"),
         _overload(name, f"f: Callable[{other}, Any], argnums: Literal[0] = 0, {rest}", f"Callable[{other}, Any]"),
         _overload(name, f"f: {_ANY}, argnums: {_INTS}, {rest}", _ANY),
@@ -245,8 +260,8 @@ SIGNATURES = {
     "arraygrad.core.tensor.Tensor.__array_ufunc__": [
         "def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any: ..."
     ],
-    # No array_like of NumPy's: `array * t` would be an array to type checkers, and numpy.sin(t) too.
+    # See _Item.
     "arraygrad.core.tensor.Tensor.__array__": [
-        "def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> builtins.object: ..."
+        "def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> _NDArray[_Item]: ..."
     ],
 }

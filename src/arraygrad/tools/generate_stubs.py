@@ -28,7 +28,7 @@ from arraygrad.ops import OPS
 from arraygrad.tools import generate_types as types_of
 from arraygrad.tools.generate_signatures import HEADERS, SIGNATURES
 
-__all__ = ["GENERATED", "function_line", "stubs"]
+__all__ = ["GENERATED", "function_line", "stub_text", "stubs"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -71,11 +71,12 @@ _NAMESPACE_TYPES = (
     ("arraygrad.namespaces.info", "NamespaceInfo", "_NamespaceInfo"), ("arraygrad.core.tensor", "Tensor", "_Tensor"),
     ("numpy", "ufunc", "_ufunc"), ("arraygrad.autograd.graph", "GradientEdge", "_GradientEdge"),
     ("arraygrad.typing", "Array", "_Array"), ("arraygrad.typing", "ArrayLike", "_ArrayLike"),
+    ("numpy", "object_", "_object"), ("numpy.typing", "NDArray", "_NDArray"),
 )  # fmt: skip
 
 _TYPING = (
     "Any", "ClassVar", "Concatenate", "Generic", "Literal", "NamedTuple", "ParamSpec", "Self", "TypeAlias", "TypeVar",
-    "TypeVarTuple", "Unpack", "final", "overload",
+    "TypeVarTuple", "Unpack", "final", "overload", "type_check_only",
 )  # fmt: skip
 
 
@@ -88,7 +89,7 @@ def _library(name):
     own = _own_functions(name, imports)
     text = f"__all__ = {_listing([*sample.__all__, *own])}\n\n" + _contents(sample, names, "_Tensor")
     text += "".join([f"{line}\n" for line in own.values()])
-    return _stub(imports, text + (_FURTHER if name == "numpy" else ""))
+    return stub_text(imports, text + (_further(sample, "") if name == "numpy" else ""))
 
 
 def _own_functions(library, imports):
@@ -106,15 +107,26 @@ def _own_functions(library, imports):
     return lines
 
 
-# NumPy's own functions beyond the standard.
-_FURTHER = "def __getattr__(name: builtins.str) -> Any: ...\n"
+def _further(module, part):
+    """NumPy's functions beyond the standard that are served on Tensors; every other name of NumPy's is Any."""
+    original = importlib.import_module(f"numpy.{part}") if part else importlib.import_module("numpy")
+    lines = []
+    for name in sorted({name for name in dir(original) if not name.startswith("_")} - set(module.__all__)):
+        function = getattr(module, name, None)
+        if function is None or function is getattr(original, name, None) or isinstance(function, type):
+            continue
+        if callable(function) and (returns := types_of.FURTHER_RETURNS.get(name, "_Tensor")) is not None:
+            lines.append(function_line(name, _signature(function), returns, types_of.further_parameter))
+    return "".join([f"{line}\n" for line in lines]) + "def __getattr__(name: builtins.str) -> Any: ...\n"
 
 
 def _extension(name, library=""):
     """Stub of a linalg, fft or special module."""
     sample = importlib.import_module(f"arraygrad.{name}")
     text = f"__all__ = {_listing(sample.__all__)}\n\n" + _contents(sample, sample.__all__, "_Tensor")
-    return _stub(set(), text + (_FURTHER if library == "numpy" else ""))
+    if library == "numpy":
+        text += _further(importlib.import_module(f"arraygrad.numpy.{name}"), name)
+    return stub_text(set(), text)
 
 
 def _face():
@@ -125,10 +137,10 @@ def _face():
     imports |= {(module, name, name) for name, module in arraygrad._LAZY.items()}
     imports |= {(f"arraygrad.{module}", name, name) for module, names in types_of.FACE.items() for name in names}
     own = [name for name in arraygrad.__all__ if name in bind.NAMES]
-    return _stub(imports, f"__all__ = {_listing(arraygrad.__all__)}\n\n" + _contents(arraygrad, own, "Tensor"))
+    return stub_text(imports, f"__all__ = {_listing(arraygrad.__all__)}\n\n" + _contents(arraygrad, own, "Tensor"))
 
 
-def _stub(imports, text):
+def stub_text(imports, text):
     """A stub of its imports, {(module, name, name there)}, and its text; only what the text uses is imported."""
     words = set(re.findall(r"\w+", text))
     standard = {("typing", name, name) for name in _TYPING}
@@ -211,7 +223,7 @@ def _module(module):
         lines.append("__pyx_capi__: builtins.dict[builtins.str, Any]")
     listing = f"__all__ = {_listing(module.__all__)}\n\n" if hasattr(module, "__all__") else ""
     header = HEADERS.get(module.__name__, "")
-    return _stub(imports, listing + header + "\n" * bool(header) + "\n".join(lines) + "\n")
+    return stub_text(imports, listing + header + "\n" * bool(header) + "\n".join(lines) + "\n")
 
 
 def _names(module):

@@ -7,7 +7,7 @@ import inspect
 
 __all__ = [
     "FACE", "MEMBERS", "NAMESPACE_RETURNS", "OPERATORS", "PLAIN_SLOTS", "REEXPORTS", "RETURNS", "SKIPPED", "VALUES",
-    "is_writable", "method_return", "namespace_parameter", "parameter",
+    "FURTHER_RETURNS", "further_parameter", "is_writable", "method_return", "namespace_parameter", "parameter",
 ]  # fmt: skip
 
 _AXES = "builtins.int | Sequence[builtins.int] | None"
@@ -85,6 +85,46 @@ def namespace_parameter(function, p):
     return PARAMETERS.get(p.name, "Any")
 
 
+_PAIR = "builtins.tuple[_Tensor, _Tensor]"
+
+# What NumPy's functions beyond the standard return in `arraygrad.numpy`, where that is no Tensor. Any: by the arguments.
+FURTHER_RETURNS = {
+    name: returns
+    for returns, names in {
+        "builtins.bool": (
+            "allclose array_equal array_equiv iscomplexobj isfortran isrealobj may_share_memory shares_memory"
+        ),
+        "builtins.int": "ndim",
+        "builtins.tuple[builtins.int, ...]": "shape",
+        "builtins.str": "array2string array_repr array_str",
+        "builtins.list[_Tensor]": "array_split dsplit hsplit split vsplit",
+        _PAIR: "divmod frexp modf polydiv",
+        "None": "copyto fill_diagonal place put put_along_axis putmask",
+        "Any": (
+            "apply_along_axis apply_over_axes argpartition argwhere atleast_1d atleast_2d atleast_3d average bincount "
+            "bitwise_count common_type diag_indices_from digitize einsum_path flatnonzero fromfile frombuffer "
+            "fromfunction fromiter fromstring gcd genfromtxt gradient histogram histogram2d histogram_bin_edges "
+            "histogramdd intersect1d isclose iscomplex isneginf isposinf isreal ix_ lcm lexsort load loadtxt lstsq "
+            "min_scalar_type nanargmax nanargmin packbits piecewise polyfit ravel_multi_index require setdiff1d setxor1d "
+            "size tril_indices_from triu_indices_from union1d unique unpackbits unravel_index"
+        ),
+    }.items()
+    for name in names.split()
+}
+
+# Their required parameters that are arrays.
+_FURTHER_ARRAYS = frozenset("a a1 a2 ar ar1 ar2 arr ary b fp m p u v values vals weights x x1 x2 xp y z".split())
+
+
+def further_parameter(function, p):
+    """Type of one parameter of a function of NumPy's beyond the standard."""
+    if p.default is inspect.Parameter.empty and p.name in _FURTHER_ARRAYS and p.kind is not p.VAR_POSITIONAL:
+        return "_ArrayLike"
+    if p.name not in PARAMETERS and isinstance(p.default, int | float) and not isinstance(p.default, bool):
+        return "Any"  # an array will do for many a number
+    return namespace_parameter(function, p)
+
+
 # Attributes and methods that do not return a Tensor, or are no methods.
 MEMBERS = {
     f"arraygrad.core.tensor.Tensor.{name}": text
@@ -127,7 +167,7 @@ MEMBERS = {
         "nbytes": "builtins.int",
         "ndim": "builtins.int",
         "nonzero": "builtins.tuple[Tensor, ...]",
-        "numpy": "Any",
+        "numpy": "_NDArray[Any]",
         "output_nr": "builtins.int",
         "real": "Tensor",
         "register_hook": "Any",
