@@ -74,6 +74,7 @@ sphinx_gallery_conf = {
     "plot_gallery": "True",
     "abort_on_example_error": True,
     "min_reported_time": 1000,
+    "thumbnail_size": (360, 220),
     "write_computation_times": False,  # would be a file beside the pages
 }
 

@@ -8,6 +8,8 @@ import io
 import re
 import shutil
 import tempfile
+import textwrap
+import typing
 import warnings
 from pathlib import Path
 
@@ -144,51 +146,114 @@ def draw(result, leaves: dict, title: str, path: Path) -> None:
     draw_graph(result.grad_fn, {edge(leaf).node: name for name, leaf in leaves.items()}, title, path)
 
 
-# A line of a kept table: the workload, its unit (time over that by hand, unless it says otherwise), and the middle.
-_ROW = re.compile(r"^(\S+) +x? +(\d+(?:\.\d+)?) \[")
+# A line of a kept table: the workload, the time by hand and its unit, our ratio with its quartiles, then bars and peers.
+_ROW = re.compile(r"^(\S+) +[\d.]+ (?:ns|us|ms|s) +([\d.]+) \[.*?\]\s+(.*)$")
+
+# The workloads in words. A workload that is not here goes by its name, with spaces.
+_WORDS = {
+    "chain-1-f64": "formula of 1 number", "chain-100-f64": "formula of 100 numbers",
+    "chain-100-f32": "formula of 100 numbers, float32", "chain-10k-f32": "formula of 10,000 numbers, float32",
+    "chain-1m-f32": "formula of 1,000,000 numbers, float32", "mlp-small": "MLP, batch 32", "mlp-large": "MLP, batch 512",
+    "lstm": "LSTM", "hessian-vector": "Hessian times vector", "slices-10k": "slices of 10,000 numbers",
+    "slices-1m": "slices of 1,000,000 numbers", "concat-stack": "concat and stack",
+    "fan-out-1": "one value used often, size 1", "fan-out-100": "one value used often, size 100",
+    "scalar-graph": "Python loop over scalars", "n-body": "n-body forces", "attention-matmul": "attention, matmul",
+    "attention-einsum": "attention, einsum", "conv-windows": "convolution, windows", "conv-slices": "convolution, slices",
+    "heat-in-place": "heat equation, in place", "heat-pad": "heat equation, padded", "hidden-markov": "hidden Markov model",
+    "split-step": "split-step Fourier", "options": "option prices", "plain-logistic": "logistic regression, 20 rows",
+    "plain-mlp": "MLP, 20 rows", "hessian-50": "Hessian, 50 x 50", "jacobian-100": "Jacobian, 100 x 100",
+}  # fmt: skip
+_PEERS = {"torch": ("s", "#c0504d"), "autograd": ("^", "#7f9f3f"), "mygrad": ("D", "#8064a2")}
 
 
-def table(path: Path) -> tuple[str, dict[str, float]]:
-    """A kept table: its date and conditions, and the ratio of each workload. Notes and other units are left out."""
+def in_words(workload: str) -> str:
+    """The label of a workload."""
+    return _WORDS.get(workload, workload.replace("-", " "))
+
+
+class Kept(typing.NamedTuple):
+    """A kept table."""
+
+    name: str
+    date: str
+    machine: str
+    ratios: dict[str, float]  # workload -> time over that by hand
+    peers: dict[str, dict[str, float]]  # peer -> the same of the peer
+
+
+def table(path: Path) -> Kept:
+    """Reads a kept table. Notes below rows, and figures in other units, are left out."""
     lines = path.read_text().splitlines()
-    return "; ".join(lines[:3]), {found[1]: float(found[2]) for found in map(_ROW.match, lines) if found}
+    date, machine = lines[0].split(", ", 1)
+    header = next(line for line in lines if line.startswith("workload"))
+    names = header.split("reached", 1)[1].split()
+    ours, peers = {}, {name: {} for name in names}
+    for found in filter(None, map(_ROW.match, lines)):
+        ours[found[1]] = float(found[2])
+        columns = found[3].split()[3:]  # after bar, moon and reached
+        for name, text in zip(names, columns, strict=False):
+            if text != "-":
+                peers[name][found[1]] = float(text.rstrip("*"))
+    return Kept(path.stem, date, machine, ours, peers)
 
 
-def kept() -> list[tuple[str, str, dict[str, float]]]:
-    """(name, conditions, ratios) of all kept tables, the slowest state first."""
-    found = [(path.stem, *table(path)) for path in HISTORY.glob("*.txt")]
-    return sorted(found, key=lambda entry: -np.mean(np.log(list(entry[2].values()))))
+def kept() -> list[Kept]:
+    """All kept tables, by date; those of one day from the slowest on."""
+    found = [table(path) for path in HISTORY.glob("*.txt")]
+    return sorted(found, key=lambda one: (one.date, -np.mean(np.log(list(one.ratios.values())))))
+
+
+_TICKS = ([0.125, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128], ["1/8", "1/4", "1/2", "1", "2", "4", "8", "16", "32", "64", "128"])
 
 
 def ratios(path: Path) -> None:
-    """The newest table: time over that of a gradient by hand."""
-    name, conditions, rows = kept()[-1]
-    order = sorted(rows, key=rows.get)
-    figure, axes = plt.subplots(figsize=(8, 5.6), layout="constrained")
-    values = np.array([rows[row] for row in order])
-    axes.barh(order, values, color=np.where(values <= 1.05, BLUE, ORANGE), height=0.7)
+    """The newest table: time over that of a gradient by hand, with the peers beside."""
+    newest = kept()[-1]
+    order = sorted(newest.ratios, key=newest.ratios.get)
+    places = np.arange(len(order))
+    figure, axes = plt.subplots(figsize=(9, 0.24 * len(order) + 1.4), layout="constrained")
+    values = np.array([newest.ratios[row] for row in order])
+    axes.barh(places, values, color=np.where(values <= 1.05, BLUE, ORANGE), height=0.7, label="arraygrad", zorder=2)
+    for name, rows in newest.peers.items():
+        marker, color = _PEERS.get(name, ("o", GREY))
+        given = [(rows[row], place) for row, place in zip(order, places, strict=True) if row in rows]
+        if given:
+            axes.plot(*zip(*given, strict=True), marker, color=color, markersize=4, linestyle="", label=name, zorder=3)
     axes.axvline(1.0, color=INK, linewidth=1)
-    axes.set(xscale="log", xlabel="time of arraygrad / time of NumPy code written by hand (forward and backward)")
-    axes.set_xticks([0.25, 0.5, 1, 2, 4, 8], ["0.25", "0.5", "1", "2", "4", "8"])
+    axes.set_yticks(places, [in_words(row) for row in order], fontsize=8)
+    axes.set(xscale="log", xlim=(0.1, 160), ylim=(-0.7, len(order) - 0.3))
+    axes.set_xlabel("time over that of NumPy code written by hand, forward and backward")
+    axes.set_xticks(*_TICKS)
     axes.minorticks_off()
-    axes.set_title(f"{name}: {conditions}", fontsize=8, loc="left", color=INK)
+    axes.grid(axis="x", color="0.9", linewidth=0.6, zorder=0)
+    axes.set_title(f"Time of value and gradient, {newest.date}\n{newest.machine}", fontsize=9, loc="left", color=INK)
+    axes.legend(frameon=False, loc="lower right", fontsize=8)
     finish(figure, path)
 
 
 def course(path: Path) -> None:
-    """Each workload over the kept states."""
+    """Each workload over the kept states: how many times the time of code by hand it takes."""
     states = kept()
-    rows = [row for row in states[-1][2] if all(row in state[2] for state in states)]
-    figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
+    rows = [row for row in states[-1].ratios if all(row in state.ratios for state in states)]
+    figure, axes = plt.subplots(figsize=(9, 4.4), layout="constrained")
+    at = np.arange(len(states))
     for row in rows:
-        axes.plot([state[2][row] for state in states], "o-", linewidth=1, markersize=3, color=GREY)
-    means = [np.exp(np.mean(np.log([state[2][row] for row in rows]))) for state in states]
-    axes.plot(means, "o-", color=ORANGE, linewidth=2.5, label="geometric mean of all workloads")
-    axes.set_xticks(range(len(states)), [state[0].replace("-", "\n", 1) for state in states], fontsize=8)
-    axes.set(yscale="log", ylabel="time / time by hand")
-    axes.set_yticks([0.25, 0.5, 1, 2, 4, 8], ["0.25", "0.5", "1", "2", "4", "8"])
+        axes.plot(at, [state.ratios[row] for state in states], "o-", linewidth=1, markersize=3, color=GREY)
+    # The three that stand highest at the end are named.
+    for row in sorted(rows, key=states[-1].ratios.get)[-3:]:
+        axes.annotate(
+            in_words(row), (at[-1], states[-1].ratios[row]), xytext=(6, 0), textcoords="offset points", fontsize=8, va="center"
+        )
+    means = [np.exp(np.mean(np.log([state.ratios[row] for row in rows]))) for state in states]
+    axes.plot(at, means, "o-", color=ORANGE, linewidth=2.5, label="geometric mean of all workloads")
+    names = [textwrap.fill(state.name.replace("-", " "), 16) + f"\n{state.date}" for state in states]
+    axes.set_xticks(at, names, fontsize=8)
+    axes.set_xlim(-0.2, at[-1] + 0.9)
+    axes.set(yscale="log", ylabel="time over that by hand")
+    low = [tick for tick in _TICKS[0] if tick <= 16]
+    axes.set_yticks(low, _TICKS[1][: len(low)])
     axes.minorticks_off()
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="upper right")
     finish(figure, path)
 
 

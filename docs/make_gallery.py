@@ -5,6 +5,7 @@ The examples are programs in plain NumPy and know nothing of pictures: what is d
 
 import ast
 import inspect
+import re
 import shutil
 import textwrap
 from pathlib import Path
@@ -60,18 +61,33 @@ plt.show()
 '''
 
 
+# What the docstrings say for readers of the source: the names that the program imports.
+_IMPORTS = re.compile(r"\s*Imports: [^.]+(?:\.\w[^.]*)*\.")
+
+
+def title_and_text(name: str) -> tuple[str, str]:
+    """The title of an example's page and the text below it, of its docstring: "Title: what it does."
+
+    Raises
+    ------
+    ValueError
+        If the docstring has no title.
+    """
+    docstring = ast.get_docstring(ast.parse((GALLERY / f"{name}.py").read_text())) or ""
+    first, _, rest = _IMPORTS.sub("", docstring).partition("\n\n")
+    title, colon, text = " ".join(first.split()).partition(": ")
+    if not colon or not 3 <= len(title) <= 48:
+        raise ValueError(f"examples/gallery/{name}.py: expected a docstring that begins with 'Title: ', got {first!r}")
+    return title, f"{text[:1].upper()}{text[1:]} {' '.join(rest.split())}".strip()
+
+
 def write(folder: Path) -> None:
     """Writes the scripts into a fresh folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "README.rst").write_text(HEADER)
     for name in pictures.NAMES:
-        docstring = ast.get_docstring(ast.parse((GALLERY / f"{name}.py").read_text()))
-        first, _, rest = docstring.partition("\n\n")
-        title, _, text = " ".join(first.split()).partition(": ")
-        sentences = f"{text[:1].upper()}{text[1:]} {' '.join(rest.split())}".replace(
-            "Imports: NumPy, scipy.special.", ""
-        )
+        title, text = title_and_text(name)
         drawing = getattr(pictures, name)
         body = textwrap.dedent(inspect.getsource(drawing).split("\n", 1)[1])
         body = body.split('"""', 2)  # its docstring becomes the text above the picture
@@ -80,7 +96,7 @@ def write(folder: Path) -> None:
             name=name,
             title=title,
             line="=" * len(title),
-            text=sentences.replace("Imports: NumPy.", "").strip(),
+            text=text,
             body=body,
         )
         (folder / f"plot_{name}.py").write_text(script)

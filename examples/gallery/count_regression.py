@@ -1,4 +1,4 @@
-"""Negative binomial regression of counts, with the gamma function of SciPy. Imports: NumPy, scipy.special."""
+"""Count regression: negative binomial, with the gamma function of SciPy. Imports: NumPy, scipy.special."""
 
 import numpy as np
 from scipy.special import gammaln

@@ -1,4 +1,4 @@
-"""A natural cubic spline through unknown values at given knots, fitted to scattered data. Imports: NumPy."""
+"""Spline fit: a natural cubic spline through unknown values at given knots, from scattered data. Imports: NumPy."""
 
 import numpy as np
 

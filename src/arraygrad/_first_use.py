@@ -4,6 +4,7 @@ May import: _hints.
 """
 
 import importlib
+import sys
 
 from arraygrad import _hints
 
@@ -59,5 +60,15 @@ def hints_of(module):
 
 def _missing(module, name):
     text, hinted = _hints.missing(module, name)
+    if hinted and _imports(sys._getframe(2)):
+        # Of an AttributeError `from module import name` would keep nothing but the name.
+        return ImportError(f"cannot import name {name!r} from {module!r}: {text.partition(': ')[2]}")
     # Beside a hint Python adds no names that are spelled alike.
     return AttributeError(text, name=None, obj=None) if hinted else AttributeError(text)
+
+
+def _imports(frame):
+    """Whether a frame is at the part of `from module import name` that takes the name."""
+    import opcode  # here: only where a name is missing
+
+    return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]

@@ -1,10 +1,12 @@
 """Names of PyTorch, HIPS autograd, JAX and NumPy that arraygrad has not, and what to write in their place.
 
-Imports nothing. An attribute that is missing stays missing: every hint is the text of an AttributeError or TypeError
+Imports the standard library. An attribute that is missing stays missing: every hint is the text of an AttributeError or TypeError
 that would be raised anyway, but for a few that an adopted program asks of a plain array. `Hint` stands in the base
 class of Tensor under each name of HINTED, so that attributes that are there are looked up as fast as without; modules
 ask `missing` when a name was not found.
 """
+
+import sys
 
 __all__ = ["HINTED", "Hint", "by_position", "missing", "shape_in_parts", "unexpected"]
 
@@ -159,6 +161,7 @@ _TENSOR = {
 }
 
 _OWN = "the Array API standard's name, and ours, is arraygrad."
+_TREES = "use arraygrad.tree_map, tree_leaves, tree_flatten and tree_unflatten"
 _MODULE_OF = "arraygrad differentiates functions and has no layers, losses or optimizers: "
 
 # Names of modules. "" is arraygrad itself.
@@ -246,6 +249,23 @@ _MODULES = {
         "Function": "use arraygrad.autograd.Function",
         "detach": "use t.detach(); in a function that is differentiated arraygrad.stop_gradient(t)",
         "lax": "use Python's own loops and conditions; lax.stop_gradient is arraygrad.stop_gradient",
+        "scan": "use a Python loop, which is recorded as it runs; arraygrad.checkpoint(step) where it is long",
+        "fori_loop": "use a Python loop, which is recorded as it runs",
+        "while_loop": "use a Python loop, which is recorded as it runs",
+        "cond": "use Python's if, or arraygrad.where for each element",
+        "switch": "use Python's if, or arraygrad.where for each element",
+        "ravel_pytree": "use vector, back = arraygrad.ravel_tree(tree)",
+        "flatten_util": "use vector, back = arraygrad.ravel_tree(tree)",
+        "tree": _TREES,
+        "tree_util": _TREES,
+        "register_pytree_node": "use arraygrad.register_container",
+        "register_pytree_node_class": "use arraygrad.register_container",
+        "grad_and_value": "use value, gradient = arraygrad.value_and_grad(f)(x); the value stands first",
+        "misc": "use arraygrad.ravel_tree for its flatten, and scipy.optimize for its optimizers",
+        "flatten_func": "use arraygrad.ravel_tree",
+        "optimizers": "step with x -= rate * gradient, or use scipy.optimize.minimize(..., jac=True)",
+        "test_util": "use arraygrad.gradcheck(f, inputs)",
+        "check_grads": "use arraygrad.gradcheck(f, inputs)",
         "multigrad": "use arraygrad.grad(f, argnums=(0, 1))",
         "multigrad_dict": "use arraygrad.grad of a function of a dict",
         "grad_named": "use arraygrad.grad(f, argnums=position)",
@@ -261,6 +281,7 @@ _MODULES = {
         "checkpointing": "use arraygrad.checkpoint(f)",
         "remat": "use arraygrad.checkpoint(f)",
         "custom_vjp": "use @arraygrad.primitive and f.defvjp(...), or arraygrad.autograd.Function",
+        "custom_jvp": "use @arraygrad.primitive and f.defvjp(...): forward derivatives are made of the reverse ones",
         "custom_gradient": "use @arraygrad.primitive and f.defvjp(...), or arraygrad.autograd.Function",
         "defjvp": "use f.defvjp(...): forward derivatives are made of the reverse ones",
         "extend": "use @arraygrad.primitive and f.defvjp(...)",
@@ -366,7 +387,14 @@ class Hint:
 def missing(module, name):
     """The text of the AttributeError for a name that a module of arraygrad has not, and whether it has a hint."""
     text = f"module {module!r} has no attribute {name!r}"
-    hint = _MODULES.get(module.partition(".")[2], {}).get(name)
+    room = module.partition(".")[2]
+    hint = _MODULES.get(room, {}).get(name)
+    if hint is None and room in ("", "linalg", "fft") and not name.startswith("_"):
+        # NumPy is there wherever arraygrad is.
+        numpys = sys.modules.get(f"numpy.{room}".rstrip("."))
+        if callable(getattr(numpys, name, None)):
+            dotted = f"{room}.{name}".lstrip(".")
+            hint = f"use numpy.{dotted}, whose function takes Tensors, or arraygrad.numpy.{dotted}"
     return (text, False) if hint is None else (f"{text}: {hint}", True)
 
 

@@ -37,6 +37,8 @@ __all__ = [
 class NotDifferentiable(TypeError):
     """A gradient was asked through something of SciPy's that has no rule: a function, an argument, an option."""
 
+    __module__ = "arraygrad.scipy"  # where programs find it, and what tracebacks show
+
 
 class Fixed:
     """Base of recorded objects that are what they were made of: a program can't set their attributes.
