@@ -146,20 +146,21 @@ def draw(result, leaves: dict, title: str, path: Path) -> None:
     draw_graph(result.grad_fn, {edge(leaf).node: name for name, leaf in leaves.items()}, title, path)
 
 
-# A line of a kept table: the workload, the time by hand and its unit, our ratio with its quartiles, then bars and peers.
+# A line of a kept table: the workload, the time by hand, our ratio with its quartiles, then bars and peers.
 _ROW = re.compile(r"^(\S+) +[\d.]+ (?:ns|us|ms|s) +([\d.]+) \[.*?\]\s+(.*)$")
 
 # The workloads in words. A workload that is not here goes by its name, with spaces.
 _WORDS = {
     "chain-1-f64": "formula of 1 number", "chain-100-f64": "formula of 100 numbers",
     "chain-100-f32": "formula of 100 numbers, float32", "chain-10k-f32": "formula of 10,000 numbers, float32",
-    "chain-1m-f32": "formula of 1,000,000 numbers, float32", "mlp-small": "MLP, batch 32", "mlp-large": "MLP, batch 512",
-    "lstm": "LSTM", "hessian-vector": "Hessian times vector", "slices-10k": "slices of 10,000 numbers",
+    "chain-1m-f32": "formula of 1,000,000 numbers, float32", "mlp-small": "MLP, batch 32",
+    "mlp-large": "MLP, batch 512", "lstm": "LSTM", "hessian-vector": "Hessian times vector", "slices-10k": "slices of 10,000 numbers",
     "slices-1m": "slices of 1,000,000 numbers", "concat-stack": "concat and stack",
     "fan-out-1": "one value used often, size 1", "fan-out-100": "one value used often, size 100",
     "scalar-graph": "Python loop over scalars", "n-body": "n-body forces", "attention-matmul": "attention, matmul",
-    "attention-einsum": "attention, einsum", "conv-windows": "convolution, windows", "conv-slices": "convolution, slices",
-    "heat-in-place": "heat equation, in place", "heat-pad": "heat equation, padded", "hidden-markov": "hidden Markov model",
+    "attention-einsum": "attention, einsum", "conv-windows": "convolution, windows",
+    "conv-slices": "convolution, slices", "heat-in-place": "heat equation, in place",
+    "heat-pad": "heat equation, padded", "hidden-markov": "hidden Markov model",
     "split-step": "split-step Fourier", "options": "option prices", "plain-logistic": "logistic regression, 20 rows",
     "plain-mlp": "MLP, 20 rows", "hessian-50": "Hessian, 50 x 50", "jacobian-100": "Jacobian, 100 x 100",
 }  # fmt: skip
@@ -203,7 +204,8 @@ def kept() -> list[Kept]:
     return sorted(found, key=lambda one: (one.date, -np.mean(np.log(list(one.ratios.values())))))
 
 
-_TICKS = ([0.125, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128], ["1/8", "1/4", "1/2", "1", "2", "4", "8", "16", "32", "64", "128"])
+_TICKS = [0.125, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128]
+_TICK_NAMES = ["1/8", "1/4", "1/2", "1", "2", "4", "8", "16", "32", "64", "128"]
 
 
 def ratios(path: Path) -> None:
@@ -223,7 +225,7 @@ def ratios(path: Path) -> None:
     axes.set_yticks(places, [in_words(row) for row in order], fontsize=8)
     axes.set(xscale="log", xlim=(0.1, 160), ylim=(-0.7, len(order) - 0.3))
     axes.set_xlabel("time over that of NumPy code written by hand, forward and backward")
-    axes.set_xticks(*_TICKS)
+    axes.set_xticks(_TICKS, _TICK_NAMES)
     axes.minorticks_off()
     axes.grid(axis="x", color="0.9", linewidth=0.6, zorder=0)
     axes.set_title(f"Time of value and gradient, {newest.date}\n{newest.machine}", fontsize=9, loc="left", color=INK)
@@ -242,7 +244,12 @@ def course(path: Path) -> None:
     # The three that stand highest at the end are named.
     for row in sorted(rows, key=states[-1].ratios.get)[-3:]:
         axes.annotate(
-            in_words(row), (at[-1], states[-1].ratios[row]), xytext=(6, 0), textcoords="offset points", fontsize=8, va="center"
+            in_words(row),
+            (at[-1], states[-1].ratios[row]),
+            xytext=(6, 0),
+            textcoords="offset points",
+            fontsize=8,
+            va="center",
         )
     means = [np.exp(np.mean(np.log([state.ratios[row] for row in rows]))) for state in states]
     axes.plot(at, means, "o-", color=ORANGE, linewidth=2.5, label="geometric mean of all workloads")
@@ -250,8 +257,8 @@ def course(path: Path) -> None:
     axes.set_xticks(at, names, fontsize=8)
     axes.set_xlim(-0.2, at[-1] + 0.9)
     axes.set(yscale="log", ylabel="time over that by hand")
-    low = [tick for tick in _TICKS[0] if tick <= 16]
-    axes.set_yticks(low, _TICKS[1][: len(low)])
+    low = [tick for tick in _TICKS if tick <= 16]
+    axes.set_yticks(low, _TICK_NAMES[: len(low)])
     axes.minorticks_off()
     axes.legend(frameon=False, loc="upper right")
     finish(figure, path)

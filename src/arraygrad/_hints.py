@@ -1,9 +1,9 @@
 """Names of PyTorch, HIPS autograd, JAX and NumPy that arraygrad has not, and what to write in their place.
 
-Imports the standard library. An attribute that is missing stays missing: every hint is the text of an AttributeError or TypeError
-that would be raised anyway, but for a few that an adopted program asks of a plain array. `Hint` stands in the base
-class of Tensor under each name of HINTED, so that attributes that are there are looked up as fast as without; modules
-ask `missing` when a name was not found.
+Imports the standard library. An attribute that is missing stays missing: every hint is the text of an AttributeError
+or TypeError that would be raised anyway, but for a few that an adopted program asks of a plain array. `Hint` stands
+in the base class of Tensor under each name of HINTED, so that attributes that are there are looked up as fast as
+without; modules ask `missing` when a name was not found.
 """
 
 import sys

@@ -9,7 +9,7 @@ import sys
 import time
 import traceback
 
-from arraygrad.tools.progress import progress
+from arraygrad._progress import progress
 
 from .check import Checker
 from .generate import Generator

@@ -3,6 +3,7 @@
 import functools
 import importlib.util
 import io
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -24,6 +25,10 @@ def leaf():
 
 def matrix():
     return ag.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+
+
+def imported(name):
+    exec(f"from arraygrad import {name}", {})
 
 
 def branch(t):
@@ -105,6 +110,21 @@ def returns_nothing(x):
 
 # What is written, the error, and what its message has to name.
 MISTAKES = [
+    # Transforms at a point, and what they are given
+    ("vjp(f)(x)", lambda: ag.vjp(np.sum)(np.ones(2)), TypeError, "value, pull = vjp(f, x)"),
+    ("linearize(f)(x)", lambda: ag.linearize(np.sum)(np.ones(2)), TypeError, "value, push = linearize(f, x)"),
+    ("jvp(f, x, v)", lambda: ag.jvp(np.sum, np.ones(2), np.ones(2)), TypeError, "jvp(f, (x,), (v,))"),
+    ("json.dumps(x)", lambda: ag.grad(lambda x: json.dumps(x))(2.0), TypeError, "arraygrad.stop_gradient(x).tolist()"),
+    ("gradcheck, random", lambda: ag.gradcheck(lambda x: x * np.random.random(), 2.0), RuntimeError, "a fixed seed"),
+    # JAX's and HIPS autograd's names
+    ("ag.custom_jvp", lambda: ag.custom_jvp, AttributeError, "f.defvjp(...)"),
+    ("ag.scan", lambda: ag.scan, AttributeError, "a Python loop"),
+    ("ag.ravel_pytree", lambda: ag.ravel_pytree, AttributeError, "arraygrad.ravel_tree(tree)"),
+    ("ag.grad_and_value", lambda: ag.grad_and_value, AttributeError, "arraygrad.value_and_grad(f)(x)"),
+    ("ag.misc", lambda: ag.misc, AttributeError, "arraygrad.ravel_tree"),
+    ("ag.interp", lambda: ag.interp, AttributeError, "numpy.interp"),
+    ("from arraygrad import custom_jvp", lambda: imported("custom_jvp"), ImportError, "f.defvjp(...)"),
+    ("from arraygrad import median", lambda: imported("median"), ImportError, "numpy.median"),
     # PyTorch's methods
     ("t.unsqueeze(0)", lambda: leaf().unsqueeze(0), AttributeError, "t[None]"),
     ("t.to('cuda')", lambda: leaf().to("cuda"), AttributeError, "t.to_device(device)"),

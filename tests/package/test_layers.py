@@ -47,6 +47,7 @@ MAY_IMPORT = {
     "_interpreter": set(),
     "_compiled": set(),
     "_hints": set(),
+    "_progress": set(),
     "_first_use": {"_hints"},
     "engine": set(),  # the package's own __init__: a docstring
     "engine.free_threading": set(),
@@ -194,8 +195,8 @@ MAY_IMPORT["numpy_api"] = MAY_IMPORT["backends"] | {"namespaces", "numpy_api", "
 MAY_IMPORT["libraries"] = MAY_IMPORT["numpy_api"] | {"libraries"}
 MAY_IMPORT["autograd"] = BELOW | {"autograd", "_first_use", "_hints"}
 MAY_IMPORT["adoption"] = MAY_IMPORT["autograd"] | MAY_IMPORT["numpy_api"] | {"special", "adoption"}
-MAY_IMPORT["testing"] = MAY_IMPORT["adoption"] | {"testing"}
-MAY_IMPORT["transforms"] = MAY_IMPORT["adoption"] | {"transforms", "_hints"}
+MAY_IMPORT["testing"] = MAY_IMPORT["adoption"] | {"testing", "_progress"}
+MAY_IMPORT["transforms"] = MAY_IMPORT["adoption"] | {"transforms", "_hints", "_progress"}
 MAY_IMPORT["implicit"] = MAY_IMPORT["transforms"] | {"implicit"}
 MAY_IMPORT["interop"] = MAY_IMPORT["autograd"] | MAY_IMPORT["backends"] | {"interop"}
 MAY_IMPORT["typing"] = {"core.tensor"}

@@ -25,8 +25,8 @@ t.backwards()  # error
 t.requires_grad = "yes"  # error
 ag.cat([t, t])  # error
 np.sum(t).backwards()  # error
-np.sum(t).item(0).shape
-t.numpy().requires_grad  # error
+np.sum(t).item(0)
+t.numpy().requires_grad = True  # error
 anp.linalg.norm(t).norm()  # error
 anp.interp(t, t)  # error
 special.gammaln(t).unsqueeze(0)  # error

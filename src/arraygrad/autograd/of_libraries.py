@@ -105,6 +105,11 @@ def told(error, expression, libraries):
             "SciPy's diags takes no Tensor: take arraygrad.scipy.sparse.diags, which is recorded, or call SciPy's in "
             "arraygrad.grad(f, adopt=True)."
         )
+    if text == "Object of type Tensor is not JSON serializable":
+        return (
+            "JSON holds no gradient: write it outside of the function that is differentiated, or give it the values, "
+            "arraygrad.stop_gradient(x).tolist()."
+        )
     if text == "'int' object is not callable" and ".size(" in expression:
         return "The size of a Tensor is a number, as that of an array: x.size, or x.shape[0] for x.size(0)."
     return ""

@@ -2,8 +2,8 @@
 
 May import: core.op, core.tensor, engine.node, autograd.graph_hooks, autograd.places, autograd.run_trace. Calls are seen
 by hooks around operations, backward runs by the trace of nodes; a row joins an operation and its node. Nodes take
-rising numbers as they are recorded: those from the number at which an operation began, up to that of the next, belong to
-the line that called it.
+rising numbers as they are recorded: those from the number at which an operation began, up to that of the next, belong
+to the line that called it.
 """
 
 from __future__ import annotations

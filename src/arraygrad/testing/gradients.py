@@ -1,7 +1,7 @@
 """Checks of gradients against finite differences: `gradcheck`, `gradgradcheck`; `assert_allclose` for results.
 
-May import: adoption, autograd, core.containers, core.barriers, core.tensor. Comparisons are done in NumPy on the host,
-whatever the backend.
+May import: _progress, adoption, autograd, core.containers, core.barriers, core.tensor. Comparisons are done in
+NumPy on the host, whatever the backend.
 
 Complex numbers are handled as pairs of real ones throughout: a complex element has a real and an imaginary component,
 each perturbed by itself, and the gradient of a real function at x + iy is df/dx + i df/dy, as in PyTorch.
@@ -9,11 +9,13 @@ each perturbed by itself, and the gradient of a real function at x + iy is df/dx
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 
 import numpy
 
 from arraygrad import autograd
+from arraygrad._progress import progress as progress_bar
 from arraygrad.adoption.setting import adopted
 from arraygrad.autograd.custom_rules import told_rules
 from arraygrad.autograd.grad_mode import enable_grad
@@ -60,6 +62,7 @@ def gradcheck(
     check_undefined_grad=True,
     seed=0,
     adopt=None,
+    progress=False,
 ):
     """Compare the gradients of `f` with central differences.
 
@@ -92,6 +95,8 @@ def gradcheck(
         Of the random cotangents for the second order.
     adopt : bool, str or tuple of str, optional
         Whether `f` is adopted, as for `arraygrad.grad`.
+    progress : bool
+        Show a bar where it takes longer than two seconds, on a terminal or in a notebook, if tqdm is installed.
 
     Returns
     -------
@@ -125,9 +130,9 @@ def gradcheck(
     leaves = _leaves("gradcheck", inputs)
     _warn_precision(leaves, max(atol, rtol))
     try:
-        _check_first_order(f, leaves, eps, atol, rtol, nondet_tol, check_undefined_grad)
+        _check_first_order(f, leaves, eps, atol, rtol, nondet_tol, check_undefined_grad, progress)
         if order == 2:
-            gradgradcheck(f, leaves, eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol, seed=seed)
+            gradgradcheck(f, leaves, eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol, seed=seed, progress=progress)
     except GradcheckError as error:
         if raise_exception:
             _name_rules(error, f, leaves)
@@ -148,6 +153,7 @@ def gradgradcheck(
     nondet_tol=0.0,
     seed=0,
     adopt=None,
+    progress=False,
 ):
     """Compare the gradients of the gradients of `f` with central differences.
 
@@ -163,6 +169,7 @@ def gradgradcheck(
     seed : int
         Of the random gradients: the same ones in every call.
     adopt : bool, str or tuple of str
+    progress : bool
         As in `gradcheck`.
 
     Returns
@@ -209,7 +216,7 @@ def gradgradcheck(
         return tuple([g if g.requires_grad else g.detach().requires_grad_() for g in found if g is not None])
 
     try:
-        _check_first_order(gradients, leaves + grad_outputs, eps, atol, rtol, nondet_tol, False)
+        _check_first_order(gradients, leaves + grad_outputs, eps, atol, rtol, nondet_tol, False, progress)
     except GradcheckError as error:
         if raise_exception:
             raise GradcheckError(
@@ -259,10 +266,27 @@ def assert_allclose(actual, expected, *, rtol=None, atol=0.0, equal_nan=True, ch
 
 
 def _name_rules(error, f, leaves):
-    """Have the error name the rules of the user's own that the graph of f holds, unless f is one itself."""
+    """Have the error name what else it may come from: chance, and rules of the user's own, unless f is one itself."""
+    if _is_random(f, leaves):
+        told = (
+            "f gives other values at the same inputs: differences of it mean nothing. Draw its random numbers outside "
+            "of it, or from a generator that it makes with a fixed seed, numpy.random.default_rng(0)"
+        )
+        error.args = (f"{error}\n{told}",)
+        return
     told = "" if isinstance(getattr(f, "__wrapped__", f), Primitive) else told_rules(_results(f, leaves))
     if told:
         error.args = (f"{error}\n{told}",)
+
+
+def _is_random(f, leaves):
+    """Whether f gives other values when it is called again with the same inputs."""
+    first, second = (
+        [out.numpy() for out in _results(f, [_fresh(leaf, leaf.requires_grad) for leaf in leaves])] for _ in range(2)
+    )
+    return len(first) != len(second) or not all(
+        numpy.array_equal(a, b, equal_nan=a.dtype.kind in "fc") for a, b in zip(first, second, strict=True)
+    )
 
 
 # Inputs and outputs
@@ -396,7 +420,7 @@ def _same_kind(found, outputs, where):
                 )
 
 
-def _numeric(f, leaves, index, outputs, eps):
+def _numeric(f, leaves, index, outputs, eps, done):
     """Per result the matrix (components of the result, components of input `index`) of central differences."""
     host = leaves[index].numpy()
     columns = [[] for _ in outputs]
@@ -412,6 +436,7 @@ def _numeric(f, leaves, index, outputs, eps):
             )
         for column, plus, minus in zip(columns, *values, strict=True):
             column.append((plus - minus) / (2 * eps))
+        done(1)
     return [numpy.stack(column, axis=1) if column else None for column in columns]
 
 
@@ -436,13 +461,16 @@ def _analytic(outputs, k, wanted):
     return [numpy.stack(row, axis=0) if row else None for row in rows]
 
 
-def _check_first_order(f, leaves, eps, atol, rtol, nondet_tol, check_undefined_grad):
+def _check_first_order(f, leaves, eps, atol, rtol, nondet_tol, check_undefined_grad, progress):
     leaves = [_fresh(leaf, leaf.requires_grad) for leaf in leaves]
     outputs = _outputs(f, leaves)
     indices = [i for i, leaf in enumerate(leaves) if leaf.requires_grad]
     wanted = [leaves[i] for i in indices]
     # f may write into its inputs' memory only through recorded operations, which refuse leaves: values are as given.
-    numeric = [_numeric(f, leaves, i, outputs, eps) for i in indices]
+    components = sum([_components(leaf.numpy()).size for leaf in wanted])
+    with progress_bar(components, "differences", "component") if progress else contextlib.nullcontext() as bar:
+        done = bar.update if progress else (lambda n: None)
+        numeric = [_numeric(f, leaves, i, outputs, eps, done) for i in indices]
     for k in range(len(outputs)):
         analytic = _analytic(outputs, k, wanted)
         again = _analytic(outputs, k, wanted)

@@ -1,6 +1,6 @@
 """Central differences beside a gradient, for `python -m arraygrad check`.
 
-May import: core.containers, tools.progress, numpy.
+May import: core.containers, _progress, numpy.
 
 The function is given as `loss(leaves) -> float` over host arrays; complex leaves are pairs of real components.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from arraygrad.tools.progress import progress
+from arraygrad._progress import progress
 
 __all__ = ["Difference", "compare"]
 

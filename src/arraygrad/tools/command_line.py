@@ -1,12 +1,13 @@
-"""The command line: `python -m arraygrad` reports, `demo` runs the main job, `check` checks a user's function.
+"""The command line: `python -m arraygrad` reports, `demo` runs the main job, `check` and `profile` look at a function.
 
 May import: `arraygrad`, `engine.node` (kind of build); inside functions `backends` (for --devices), `tools.demo`,
-`tools.check`.
+`tools.check`, `tools.profile`.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.metadata
 import importlib.util
 import platform
@@ -32,8 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     if arguments.command == "demo":
         return demo(arguments)
-    if arguments.command == "check":
-        return check(arguments)
+    if arguments.command in ("check", "profile"):
+        return examine(arguments)
     print(report(with_devices=arguments.devices))
     return 0
 
@@ -66,8 +67,23 @@ def parser() -> argparse.ArgumentParser:
         "finite, and where the precision changes; and the time beside a plain call. The exit code is 0 if the gradient "
         "is right, 1 if not, 2 if there is no such function.",
     )
-    check_parser.add_argument("target", metavar="MODULE:FUNCTION", help="package.model:loss, or model.py:loss")
-    check_parser.add_argument(
+    _takes_a_function(check_parser)
+    profile_parser = commands.add_parser(
+        "profile",
+        help="show which lines of a function of yours take time and memory",
+        description="Calls the function once, then takes its value and gradient under autograd.graph.profile() "
+        "and prints calls, time and memory of each line, forward and backward, the line that took longest first. The "
+        "exit code is 2 if there is no such function.",
+    )
+    _takes_a_function(profile_parser)
+    profile_parser.add_argument("--operations", action="store_true", help="a table of operations beside that of lines")
+    return top
+
+
+def _takes_a_function(parser: argparse.ArgumentParser) -> None:
+    """The arguments of a command that calls a function of the user's."""
+    parser.add_argument("target", metavar="MODULE:FUNCTION", help="package.model:loss, or model.py:loss")
+    parser.add_argument(
         "--shapes",
         nargs="+",
         type=shape,
@@ -75,28 +91,27 @@ def parser() -> argparse.ArgumentParser:
         help="of the arguments, filled with random numbers: 3x4, 5, or 0d for a scalar (default: every required "
         "argument is a scalar)",
     )
-    check_parser.add_argument(
+    parser.add_argument(
         "--inputs",
         metavar="[MODULE:]FUNCTION",
         help="a function that returns the tuple of arguments; may take a generator",
     )
-    check_parser.add_argument(
+    parser.add_argument(
         "--range", nargs=2, type=float, default=(-1.0, 1.0), metavar=("LOW", "HIGH"), help="of random numbers (-1 1)"
     )
-    check_parser.add_argument(
+    parser.add_argument(
         "--dtype",
         default="float64",
         choices=("float32", "float64", "complex64", "complex128"),
         help="of random numbers",
     )
-    check_parser.add_argument("--argnums", nargs="+", type=int, metavar="N", help="arguments to differentiate, from 0")
-    check_parser.add_argument("--seed", type=int, default=0, help="of random numbers (default: 0)")
-    check_parser.add_argument(
+    parser.add_argument("--argnums", nargs="+", type=int, metavar="N", help="arguments to differentiate, from 0")
+    parser.add_argument("--seed", type=int, default=0, help="of random numbers (default: 0)")
+    parser.add_argument(
         "--adopt",
         action=argparse.BooleanOptionalAction,
         help="record it as grad(f, adopt=True) or grad(f, adopt=False) does (default: as arraygrad.set_adoption says)",
     )
-    return top
 
 
 def shape(text: str) -> tuple[int, ...]:
@@ -112,12 +127,13 @@ def shape(text: str) -> tuple[int, ...]:
     return sizes
 
 
-def check(arguments: argparse.Namespace) -> int:
-    """Checks a user's function; one sentence and exit code 2 if there is nothing to check."""
-    from arraygrad.tools.check import CannotCheck, run
+def examine(arguments: argparse.Namespace) -> int:
+    """Checks or profiles a user's function; one sentence and exit code 2 if there is nothing to look at."""
+    from arraygrad.tools.check_inputs import CannotCheck
 
+    module = importlib.import_module(f"arraygrad.tools.{arguments.command}")
     try:
-        return run(arguments)
+        return module.run(arguments)
     except CannotCheck as error:
         print(error, file=sys.stderr)
         return 2

@@ -27,8 +27,8 @@ _ADOPTION = "builtins.bool | builtins.str | builtins.tuple[builtins.str, ...]"
 _FUNCTION = '_F = TypeVar("_F", bound=Callable[..., Any])\n'
 
 # What NumPy's stubs take for the items of a Tensor: it makes a Tensor an array_like, and what they return for one item,
-# such as the result of numpy.sum(t), a Tensor. That it is an object leaves `array * t` to Any: for floats it would be an
-# array. No such class is there at run time.
+# such as the result of numpy.sum(t), a Tensor. That it is an object leaves `array * t` to Any: for floats it would be
+# an array. No such class is there at run time.
 _ITEM = """\
 @type_check_only
 class _Item(Tensor, _object): ...  # type: ignore[misc]
@@ -52,6 +52,7 @@ HEADERS = {
 _ANY = "Callable[..., Any]"
 _INTS = "builtins.int | Sequence[builtins.int]"
 _ADOPT = "argnames: None = None, adopt: _Adopt = None"
+_PROGRESS = "progress: builtins.bool = False"
 _NAMED = "argnames: builtins.str | Sequence[builtins.str], adopt: _Adopt = None"
 
 
@@ -95,18 +96,19 @@ def _of_argument(name, result, aux):
 def _matrices(name, chunk=""):
     """Overloads of `jacobian` and its kin: of an array argument an array, of everything else Any.
 
-    NumPy's arrays come first: pyright takes the parameter of a lambda for the bound of the first overload's variable, and
-    an `_Array` has no operators.
+    NumPy's arrays come first: pyright takes the parameter of a lambda for the bound of the first overload's variable,
+    and an `_Array` has no operators.
     """
     numpys, taken, other = "Concatenate[_Nd, _P]", "Concatenate[_Arr, _P]", "Concatenate[_Other, _P]"
-    rest = f"{chunk}*, {_ADOPT}"
+    named = f"{_NAMED}, {_PROGRESS}"
+    rest = f"{chunk}*, {_ADOPT}, {_PROGRESS}"
     return [
         _overload(name, f"f: _ufunc, argnums: {_INTS} = 0, {rest}", _ANY),
         _overload(name, f"f: Callable[{numpys}, Any], argnums: Literal[0] = 0, {rest}", f"Callable[{numpys}, _Nd]"),
         _overload(name, f"f: Callable[{taken}, Any], argnums: Literal[0] = 0, {rest}", f"Callable[{taken}, _Arr]"),
         _overload(name, f"f: Callable[{other}, Any], argnums: Literal[0] = 0, {rest}", f"Callable[{other}, Any]"),
         _overload(name, f"f: {_ANY}, argnums: {_INTS}, {rest}", _ANY),
-        _overload(name, f"f: {_ANY}, argnums: Literal[0] = 0, {chunk}*, {_NAMED}", _ANY),
+        _overload(name, f"f: {_ANY}, argnums: Literal[0] = 0, {chunk}*, {named}", _ANY),
     ]
 
 

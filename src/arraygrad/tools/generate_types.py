@@ -6,8 +6,21 @@ May import: nothing of arraygrad. What belongs to an array library is Any, for a
 import inspect
 
 __all__ = [
-    "FACE", "MEMBERS", "NAMESPACE_RETURNS", "OPERATORS", "PLAIN_SLOTS", "REEXPORTS", "RETURNS", "SKIPPED", "VALUES",
-    "FURTHER_RETURNS", "further_parameter", "is_writable", "method_return", "namespace_parameter", "parameter",
+    "FACE",
+    "FURTHER_RETURNS",
+    "MEMBERS",
+    "NAMESPACE_RETURNS",
+    "OPERATORS",
+    "PLAIN_SLOTS",
+    "REEXPORTS",
+    "RETURNS",
+    "SKIPPED",
+    "VALUES",
+    "further_parameter",
+    "is_writable",
+    "method_return",
+    "namespace_parameter",
+    "parameter",
 ]  # fmt: skip
 
 _AXES = "builtins.int | Sequence[builtins.int] | None"
@@ -87,7 +100,7 @@ def namespace_parameter(function, p):
 
 _PAIR = "builtins.tuple[_Tensor, _Tensor]"
 
-# What NumPy's functions beyond the standard return in `arraygrad.numpy`, where that is no Tensor. Any: by the arguments.
+# What NumPy's functions beyond the standard return in `arraygrad.numpy`, where that is no Tensor. Any: it depends.
 FURTHER_RETURNS = {
     name: returns
     for returns, names in {
@@ -105,8 +118,8 @@ FURTHER_RETURNS = {
             "bitwise_count common_type diag_indices_from digitize einsum_path flatnonzero fromfile frombuffer "
             "fromfunction fromiter fromstring gcd genfromtxt gradient histogram histogram2d histogram_bin_edges "
             "histogramdd intersect1d isclose iscomplex isneginf isposinf isreal ix_ lcm lexsort load loadtxt lstsq "
-            "min_scalar_type nanargmax nanargmin packbits piecewise polyfit ravel_multi_index require setdiff1d setxor1d "
-            "size tril_indices_from triu_indices_from union1d unique unpackbits unravel_index"
+            "min_scalar_type nanargmax nanargmin packbits piecewise polyfit ravel_multi_index require setdiff1d "
+            "setxor1d size tril_indices_from triu_indices_from union1d unique unpackbits unravel_index"
         ),
     }.items()
     for name in names.split()

@@ -1,7 +1,7 @@
 """Gradients of functions: `grad`, `value_and_grad`, `elementwise_grad`, `vjp`, `jvp`, `linearize`, `jacobian`, ...
 
-May import: _hints, core.containers, engine, ops, core.tensor, adoption, transforms.trace, transforms.transformed,
-transforms.jacobians, transforms.traced, numpy.
+May import: _hints, _progress, core.containers, engine, ops, core.tensor, adoption, transforms.trace,
+transforms.transformed, transforms.jacobians, transforms.traced, numpy.
 
 A transform takes a function and gives a function (or, for `vjp`, `jvp` and `linearize`, results at one point). What
 they have in common:
@@ -29,6 +29,7 @@ import inspect
 import numpy
 
 from arraygrad._hints import unexpected
+from arraygrad._progress import progress as progress_bar
 from arraygrad.adoption.setting import adopted
 from arraygrad.core.containers import LEAF, unflatten
 from arraygrad.core.given import raw_array
@@ -257,6 +258,7 @@ def vjp(f, *primals, has_aux=False, adopt=None):
     (array([ 3., 40.]), array([ 1., 20.]))
     """
     f, _ = _checked("vjp", f, (), None, adopt)
+    _check_given("vjp", f, primals, "value, pull = vjp(f, x)")
     trace = Trace("vjp", f, primals, tuple(range(len(primals)))).call(has_aux=has_aux)
     metas = [_float_meta(leaf) for leaf in trace.outputs]
 
@@ -353,7 +355,7 @@ def linearize(f, *primals, adopt=None):
 
 
 @_exact
-def jacobian(f, argnums=0, chunk_size=None, *, argnames=None, adopt=None, **unknown):
+def jacobian(f, argnums=0, chunk_size=None, *, argnames=None, adopt=None, progress=False, **unknown):
     """The function that computes the Jacobian of `f`, row by row, in reverse mode.
 
     Parameters
@@ -367,6 +369,8 @@ def jacobian(f, argnums=0, chunk_size=None, *, argnames=None, adopt=None, **unkn
     argnames : str or tuple of str, optional
     adopt : bool, str or tuple of str, optional
         As for `grad`.
+    progress : bool
+        Show a bar where it takes longer than two seconds, on a terminal or in a notebook, if tqdm is installed.
 
     Returns
     -------
@@ -401,7 +405,9 @@ def jacobian(f, argnums=0, chunk_size=None, *, argnames=None, adopt=None, **unkn
     if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1):
         raise ValueError(f"jacobian: chunk_size must be a positive int or None, got {chunk_size!r}")
 
-    options = {"argnums": argnums, "chunk_size": chunk_size, "argnames": argnames, "adopt": adopt}
+    options = {
+        "argnums": argnums, "chunk_size": chunk_size, "argnames": argnames, "adopt": adopt, "progress": progress,
+    }  # fmt: skip
     return _Rows(jacobian, f, *checked, **options)
 
 
@@ -410,15 +416,24 @@ class _Rows(Transformed):
 
     def __call__(self, /, *args, **kwargs):
         trace = trace_call("jacobian", self._f, args, kwargs, self._which)
-        found = reverse_blocks(trace, self._options.get("chunk_size"))
+        chunk_size = self._options.get("chunk_size")
+        found = _followed(self._options, "rows", trace.outputs, lambda done: reverse_blocks(trace, chunk_size, done))
         return unflatten(trace.out_structure, [trace.nest(blocks) for blocks in found])
+
+
+def _followed(options, title, arrays, compute):
+    """`compute(done)`, where `done(n)` moves a bar over the elements of `arrays`; None where no bar is asked for."""
+    if not options.get("progress"):
+        return compute(None)
+    with progress_bar(sum([getattr(one, "size", 1) for one in arrays]), title, title.removesuffix("s")) as bar:
+        return compute(bar.update)
 
 
 jacrev = jacobian
 
 
 @_exact
-def jacfwd(f, argnums=0, *, argnames=None, adopt=None, **unknown):
+def jacfwd(f, argnums=0, *, argnames=None, adopt=None, progress=False, **unknown):
     """The function that computes the Jacobian of `f`, column by column.
 
     Parameters, result and errors are those of `jacobian`; it takes one pass per element of the argument where
@@ -432,7 +447,7 @@ def jacfwd(f, argnums=0, *, argnames=None, adopt=None, **unknown):
     array([[2., 0.],
            [0., 4.]])
     """
-    options = {"argnums": argnums, "argnames": argnames, "adopt": adopt}
+    options = {"argnums": argnums, "argnames": argnames, "adopt": adopt, "progress": progress}
     return _Columns(jacfwd, f, *_checked("jacfwd", f, argnums, argnames, adopt, unknown), **options)
 
 
@@ -441,13 +456,14 @@ class _Columns(Transformed):
 
     def __call__(self, /, *args, **kwargs):
         trace = trace_call("jacfwd", self._f, args, kwargs, self._which)
-        return unflatten(
-            trace.out_structure, [trace.nest(blocks) for blocks in forward_blocks(trace, _Pushforward(trace))]
-        )
+        metas = [meta for _, meta in trace.live()]
+        push = _Pushforward(trace)
+        found = _followed(self._options, "columns", metas, lambda done: forward_blocks(trace, push, done))
+        return unflatten(trace.out_structure, [trace.nest(blocks) for blocks in found])
 
 
 @_exact
-def hessian(f, argnums=0, *, argnames=None, adopt=None, **unknown):
+def hessian(f, argnums=0, *, argnames=None, adopt=None, progress=False, **unknown):
     """The function that computes the matrix of second derivatives of `f`.
 
     Parameters
@@ -458,6 +474,8 @@ def hessian(f, argnums=0, *, argnames=None, adopt=None, **unknown):
     argnames : str or tuple of str, optional
     adopt : bool, str or tuple of str, optional
         As for `grad`.
+    progress : bool
+        Show a bar where it takes longer than two seconds, on a terminal or in a notebook, if tqdm is installed.
 
     Returns
     -------
@@ -479,7 +497,7 @@ def hessian(f, argnums=0, *, argnames=None, adopt=None, **unknown):
     array([[4., 2.],
            [2., 0.]])
     """
-    options = {"argnums": argnums, "argnames": argnames, "adopt": adopt}
+    options = {"argnums": argnums, "argnames": argnames, "adopt": adopt, "progress": progress}
     return _Hessian(hessian, f, *_checked("hessian", f, argnums, argnames, adopt, unknown), **options)
 
 
@@ -488,7 +506,7 @@ class _Hessian(Transformed):
 
     def __init__(self, transform, original, function, which, **options):
         super().__init__(transform, original, function, which, **options)
-        which = {"argnums": options["argnums"], "argnames": options["argnames"]}
+        which = {name: options[name] for name in ("argnums", "argnames", "progress")}
         self._rows = jacobian(_First(grad, function, function, self._which), **which)
 
     def __call__(self, /, *args, **kwargs):
@@ -716,10 +734,22 @@ class _Pushforward:
         return results
 
 
+def _check_given(name, f, primals, call):
+    """Raises TypeError where a transform at a point gets no point: unlike `grad`, it returns no function of it."""
+    if not primals:
+        raise TypeError(
+            f"{name}: no arguments to differentiate {function_name(f)!r} for: {name} takes them together with the "
+            f"function, {call}"
+        )
+
+
 def _linearize(name, f, primals, adopt):
     f, _ = _checked(name, f, (), None, adopt)
     if not isinstance(primals, (tuple, list)):
-        raise TypeError(f"{name}: primals must be a tuple of the arguments, got {type(primals).__name__}")
+        raise TypeError(
+            f"{name}: primals must be a tuple of the arguments, got {type(primals).__name__}: {name}(f, (x,), (v,))"
+        )
+    _check_given(name, f, primals, "value, push = linearize(f, x)" if name == "linearize" else "jvp(f, (x,), (v,))")
     trace = Trace(name, f, tuple(primals), tuple(range(len(primals)))).call()
     pushforward = _Pushforward(trace)
 

@@ -18,22 +18,22 @@ __all__ = ["forward_blocks", "reverse_blocks"]
 HOLOMORPHIC_ULPS = 1e4
 
 
-def reverse_blocks(trace, chunk_size=None):
+def reverse_blocks(trace, chunk_size=None, done=None):
     """For each output the list of its blocks, one per edge, of shape output + input.
 
-    At most `chunk_size` rows are computed at a time.
+    At most `chunk_size` rows are computed at a time. `done(n)` is called after each n rows.
     """
     blocks = []
     for i, output in enumerate(trace.outputs):
         if isinstance(output, Tensor) and output.requires_grad:
-            blocks.append(_rows(trace, i, meta_of(output), chunk_size))
+            blocks.append(_rows(trace, i, meta_of(output), chunk_size, done))
         else:
             blocks.append([_zeros(trace, kind, meta, _shape(output)) for kind, meta in trace.live()])
     return blocks
 
 
-def forward_blocks(trace, pushforward):
-    """As `reverse_blocks`; `pushforward(directions, create_graph=, keep_graph=)` gives a derivative per output."""
+def forward_blocks(trace, pushforward, done=None):
+    """As `reverse_blocks`, by columns: `pushforward(directions, create_graph=, keep_graph=)` gives one per output."""
     live = trace.live()
     per_input = []
     for j, (_, meta) in enumerate(live):
@@ -48,6 +48,8 @@ def forward_blocks(trace, pushforward):
                 found = pushforward(directions, create_graph=trace.record, keep_graph=True)
                 for column, tangent in zip(columns, found, strict=True):
                     column.append(tangent)
+            if done is not None:
+                done(1)
         per_input.append((one, imaginary))
     blocks = []
     for i, output in enumerate(trace.outputs):
@@ -66,9 +68,9 @@ def forward_blocks(trace, pushforward):
     return blocks
 
 
-def _rows(trace, index, out_meta, chunk_size):
+def _rows(trace, index, out_meta, chunk_size, done):
     live = trace.live()
-    blocks = _rows_together(trace, index, out_meta, chunk_size)
+    blocks = _rows_together(trace, index, out_meta, chunk_size, done)
     if blocks is not None:
         return blocks
     rows = [[] for _ in live]
@@ -77,6 +79,8 @@ def _rows(trace, index, out_meta, chunk_size):
         second = _pull(trace, index, out_meta, k, 1j) if out_meta.is_complex else first
         for row, (_, meta), g, gi in zip(rows, live, first, second, strict=True):
             row.append(_row(trace, out_meta, meta, g, gi))
+        if done is not None:
+            done(1)
     blocks = []
     for row, (kind, meta) in zip(rows, live, strict=True):
         if row:
@@ -86,7 +90,7 @@ def _rows(trace, index, out_meta, chunk_size):
     return blocks
 
 
-def _rows_together(trace, index, out_meta, chunk_size):
+def _rows_together(trace, index, out_meta, chunk_size, done):
     """The blocks by batched runs; None where the runs are to be made one by one."""
     size = out_meta.size
     if trace.record or size < 2 or chunk_size == 1 or out_meta.is_complex or not trace.edges:
@@ -102,6 +106,8 @@ def _rows_together(trace, index, out_meta, chunk_size):
         parts.append(batch.pull(cotangents.reshape((stop - start, *out_meta.shape))))
         if parts[-1] is None:
             return None
+        if done is not None:
+            done(stop - start)
     blocks = []
     for (kind, meta), pieces in zip(trace.live(), zip(*parts, strict=True), strict=True):
         shape = out_meta.shape + meta.shape
