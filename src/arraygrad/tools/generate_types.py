@@ -135,6 +135,8 @@ def further_parameter(function, p):
         return "_ArrayLike"
     if p.name not in PARAMETERS and isinstance(p.default, int | float) and not isinstance(p.default, bool):
         return "Any"  # an array will do for many a number
+    if type(p.default).__name__ == "_NoValueType":
+        return "Any"
     return namespace_parameter(function, p)
 
 
