@@ -1,7 +1,7 @@
 """Arrays that were made before an adopted call, which its code writes into: recordable while the call runs.
 
 May import: adoption.answers, adoption.exchange, adoption.bindings, adoption.compared, adoption.reach, adoption.written,
-core.convert, core.overwriting, core.tensor, the standard library, numpy.
+autograd.views_of_memory, core.convert, core.overwriting, core.tensor, the standard library, numpy.
 
 Note [Lent arrays]
 ~~~~~~~~~~~~~~~~~~
@@ -41,6 +41,7 @@ from arraygrad.adoption.compared import attribute
 from arraygrad.adoption.exchange import LOANS, Adopted, running, set_lending
 from arraygrad.adoption.reach import adoptable, is_library, slots_of
 from arraygrad.adoption.written import parameter
+from arraygrad.autograd.views_of_memory import shown_of
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.overwriting import hand_back
 from arraygrad.core.tensor import Tensor, asarray
@@ -414,7 +415,7 @@ class _Loan:
         except (AttributeError, TypeError):  # of a compiled class, for one
             return "a place that holds it can't be written"
         for found, array in zip(family, arrays, strict=True):
-            shown = base if array is root else _shown(base, root, array)
+            shown = base if array is root else shown_of(base, root, array)
             if shown is None:
                 return "a view of its memory has a form that indexing can't give"
             made.append((array, shown, found.places))
@@ -538,62 +539,6 @@ def why_not_lent(array):
         return ""
     reason = known.get(id(_owner(array))) or known.get(None)
     return f"An array that was made before the call is recorded there in many cases, but {reason}. " if reason else ""
-
-
-def _shown(base, owner, view):
-    """What `view` shows of the memory of `owner`, as a view of the Tensor over it; None where that is not served."""
-    found = base
-    raw = owner
-    if not (raw.flags.c_contiguous or raw.flags.f_contiguous):
-        return None
-    if not raw.flags.c_contiguous:
-        found, raw = found.T, raw.T
-    if 1 in view.shape and view.ndim > 1:  # such axes have any stride: left out, and put in again
-        found = _shown(base, owner, view[tuple([0 if n == 1 else slice(None) for n in view.shape])])
-        return None if found is None else found[tuple([None if n == 1 else slice(None) for n in view.shape])]
-    order = sorted(range(view.ndim), key=lambda k: -abs(view.strides[k]))
-    flips = tuple([slice(None, None, -1 if view.strides[k] < 0 else 1) for k in order])
-    plain = view.transpose(order)[(*flips, ...)]
-    start = plain.__array_interface__["data"][0] - raw.__array_interface__["data"][0]
-    if start < 0 or start % raw.itemsize:
-        return None
-    start //= raw.itemsize
-    if not plain.ndim:
-        found = found.reshape(-1)[start, ...]
-    elif plain.flags.c_contiguous:
-        found = found.reshape(-1)[start : start + plain.size].reshape(plain.shape)
-    else:
-        key = _key(raw, start, plain)
-        if key is None:
-            return None
-        found = found[key]
-    if any(flip.step < 0 for flip in flips):
-        found = found[flips]
-    back = tuple(sorted(range(len(order)), key=order.__getitem__))
-    if back != tuple(range(len(order))):
-        found = found.transpose(back)
-    shown = raw_of(found)
-    same = shown.shape == view.shape and shown.__array_interface__["data"] == view.__array_interface__["data"]
-    if not same or (shown.strides != view.strides and not view.flags.c_contiguous):
-        return None
-    return found
-
-
-def _key(raw, start, plain):
-    """Indices and slices that give `plain`, whose axes have falling strides, of a contiguous array."""
-    key, k = [], 0
-    for n, stride in zip(raw.shape, raw.strides, strict=True):
-        first, start = divmod(start, stride // raw.itemsize)
-        if k < plain.ndim and plain.strides[k] >= stride and plain.strides[k] % stride == 0:
-            step = plain.strides[k] // stride
-            key.append(slice(first, first + (plain.shape[k] - 1) * step + 1, step))
-            k += 1
-        else:
-            key.append(first)
-        last = key[-1].stop - 1 if isinstance(key[-1], slice) else key[-1]
-        if last >= n:
-            return None
-    return tuple(key) if k == plain.ndim else None
 
 
 def _transforms_are_whole():

@@ -155,7 +155,7 @@ def _copied(f, written, copies):
     )
 
 
-def function_over(f, is_own, of, copies, space=None):
+def function_over(f, is_own, of, copies, space=None, fill=None):
     """A copy of a function over cells of its own.
 
     Parameters
@@ -166,21 +166,32 @@ def function_over(f, is_own, of, copies, space=None):
     of : callable
         What the copy holds in such a cell, and in the defaults, in the place of what the function does.
     copies : dict
-        The copy is noted here by the id of the function before `of` is called: a function may hold itself.
+        The copy is noted here by the id of the function before `of` is called: a function may hold itself. So are its
+        cells: functions that share a cell share its copy.
     space : dict, optional
         The globals of the copy.
+    fill : callable, optional
+        fill(cell, new), in the place of `of` for what the new cell holds.
     """
     closure = f.__closure__ or ()
-    cells = [types.CellType() if is_own(cell) else cell for cell in closure]
+    fresh, cells = [], []
+    for cell in closure:
+        new = copies.get(id(cell), cell)
+        if new is cell and is_own(cell):
+            new = copies[id(cell)] = types.CellType()
+            fresh.append((cell, new))
+        cells.append(new)
     made = types.FunctionType(
         f.__code__, f.__globals__ if space is None else space, f.__name__, None, tuple(cells) or None
     )
     copies[id(f)] = made
     made.__dict__.update(f.__dict__)
     made.__qualname__, made.__doc__, made.__module__ = f.__qualname__, f.__doc__, f.__module__
-    for cell, old in zip(cells, closure, strict=True):
-        if cell is not old:
-            cell.cell_contents = of(old.cell_contents)
+    for old, new in fresh:
+        if fill is not None:
+            fill(old, new)
+        else:
+            new.cell_contents = of(old.cell_contents)
     made.__defaults__ = f.__defaults__ and tuple([of(one) for one in f.__defaults__])
     made.__kwdefaults__ = f.__kwdefaults__ and {key: of(one) for key, one in f.__kwdefaults__.items()}
     return made

@@ -73,7 +73,8 @@ __all__ = [
 #     SciPy, whose code is not read, it takes all attributes. In each backward run the look is taken again before the
 #     first call. A difference is an error.
 # (3) What the function itself changes (a counter, a buffer, a log) is not compared: it is found by looking again after
-#     the forward calls with the numbers 1, 4, 16, ...
+#     the forward calls with the numbers 1, 4, 16, ... What `covers` answers for is not compared either: arrays in which
+#     functions work (Note [What calls leave] in implicit/carried.py).
 # (4) The rules of a primitive and the backward of a Function are called in backward alone, so no copy of them is made:
 #     what they read is compared, with what objects and containers among the arguments of a primitive, or on ctx, hold
 #     (`Reader`). Most read nothing that can change, which a look at the names of their code tells; a `_Look` is taken
@@ -104,8 +105,9 @@ def kept(f, name, args=(), bind=None, found=None):
     bind : callable, optional
         bind(f), for `f` and for the copy of it that backward calls: what is called in its place.
     found : callable, optional
-        found(read), before the first bind: (Tensor, whether a closure or a default holds it) of those that require grad
-        and that `f` reads besides its arguments, for each place.
+        found(copy, read, codes), before the first bind: (Tensor, whether a closure or a default holds it) of those that
+        require grad and that `f` reads besides its arguments, for each place; the code that it reaches. It returns
+        None, or covers(before, now): whether what stands at a path need not be compared.
 
     Returns
     -------
@@ -122,7 +124,7 @@ def kept(f, name, args=(), bind=None, found=None):
     copy = closed(f)
     seen = _Seen(lambda before: _Look((copy,), args, before), (f,))
     if found is not None:
-        found(seen.look.recorded_besides(written_cells(copy)))
+        seen.covers = found(copy, seen.look.recorded_besides(written_cells(copy)), seen.look.codes)
     now, again = bind(f), called_later(bind(copy))
     born = checked = current_graph_task_id()
     calls, next_look = 0, 1
@@ -158,6 +160,7 @@ class _Seen:
         self.take, self.functions, self.ignored, self.holders = take, functions, ignored, holders
         self.left = _Left() if left is None else left
         self.look = take(None) if look is None else look
+        self.covers = None
         # What is differentiated is saved by the node, which knows about writes.
         arrays = self.look.arrays.items()
         constants = {path: v for path, v in arrays if not (isinstance(v, Tensor) and v.requires_grad)}
@@ -173,6 +176,7 @@ class _Seen:
             for path, value in self.look.values.items()
             if path in now
             and _differ(value, now[path])
+            and not (self.covers is not None and self.covers(value, now[path]))
             and not (path in self.ignored and self.left.is_at(path, now[path], self.holders))
         ]
 
@@ -182,6 +186,7 @@ class _Seen:
             path
             for path in self.contents.written()
             if not (path in self.ignored and self.left.is_in(path, self.look.arrays[path]))
+            and not (self.covers is not None and self.covers(self.look.arrays[path], self.look.arrays[path]))
         ]
 
     def forget_changed(self):

@@ -1,7 +1,7 @@
 """Functions that are given to solvers: what they depend on besides their arguments becomes arguments.
 
 May import: autograd.grad_mode, autograd.graph, autograd.kept_functions, core.containers, core.tensor, engine,
-implicit.common, implicit.stores, numpy.
+implicit.carried, implicit.common, implicit.copies, implicit.stores, numpy.
 
 A solver calls a function many times on raw arrays, and the gradient comes from the solved equation. So what the
 function depends on must be among the inputs of the solution's node. Begin reading at `lifted`.
@@ -14,14 +14,13 @@ Note [What a function reads]
 (2) Backward calls the copy, and so does all that moves these values. The solver calls the copy on raw arrays where the
     Tensors stand in closures, defaults and tuples alone. Otherwise it calls the function itself, which may write to its
     object, and records nothing.
+    One that changes what it reads is called on copies in backward: Note [What calls leave] in carried.py.
 (3) Which Tensors are read is found by the look that `kept` takes (Note [Kept functions], 2), and proved: what the
     solver's first call records, and each recorded call of the copy, leads to known Tensors alone. So nothing is lost
     unseen: what the look does not find is refused.
 Guarded by tests/implicit/test_functions_that_read.py.
 """
 
-import collections
-import copy
 import functools
 import types
 
@@ -29,11 +28,14 @@ import numpy
 
 from arraygrad.autograd.grad_mode import no_grad
 from arraygrad.autograd.graph import get_gradient_edge
-from arraygrad.autograd.kept_functions import contents_of, function_over, kept, names_of, written_cells
+from arraygrad.autograd.kept_functions import contents_of, kept
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
+from arraygrad.engine.graph_task import current_graph_task_id
 from arraygrad.engine.node import is_grad_enabled, take_sequence_nr
+from arraygrad.implicit.carried import Carried, changes_things
 from arraygrad.implicit.common import as_tensor, raw
+from arraygrad.implicit.copies import Copies, attributes_of, is_recorded
 from arraygrad.implicit.stores import ran_unrecorded
 
 __all__ = ["depends", "lifted"]
@@ -47,15 +49,21 @@ def lifted(name, f, args=()):
     The function may be kept for backward, which calls it as `kept` says; `name`, of the solver, is for its errors.
     """
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
-    read, elsewhere = [], False
+    read, elsewhere, carried = [], False, None
     f, args = _over_reading(f, args)
 
-    def found(places):
-        nonlocal read, elsewhere
+    def found(copy, places, codes):
+        nonlocal read, elsewhere, carried
         read = list({id(t): t for t, _ in places}.values())
         elsewhere = not all(direct for _, direct in places)
+        if changes_things(codes):
+            carried = Carried(name, copy, codes, read)
+            return carried.covers
+        return None
 
     def bind(f):
+        if carried is not None:
+            return _Changing(name, f, read, elsewhere, carried)
         if not read:
             return f
         return _Reading(name, f, read) if elsewhere else _over_copies(f, read)
@@ -115,7 +123,7 @@ def _over(f, reading, *given):
 
 def _over_copies(f, tensors):
     """function(*given, *values): a copy of f with the values in the places of the Tensors, called on what is given."""
-    copies, n = _Copies(f, tensors), len(tensors)
+    copies, n = Copies(f, tensors), len(tensors)
 
     def function(*given):
         return copies.of(f, given[-n:])(*given[:-n])
@@ -130,13 +138,13 @@ class _Reading:
         self.name = name
         self.f = f
         self.tensors = tensors
-        self.copies = _Copies(f, tensors)
+        self.copies = Copies(f, tensors)
         self.edges = {_key(t) for t in tensors}
         self.proved = False
 
     def __call__(self, *given):
         given, values = given[: -len(self.tensors)], given[-len(self.tensors) :]
-        recorded = [leaf for leaf in flatten((given, values))[0] if _is_recorded(leaf)]
+        recorded = [leaf for leaf in flatten((given, values))[0] if is_recorded(leaf)]
         if recorded and is_grad_enabled():
             return self.proven({_key(leaf) for leaf in recorded}, self.copies.of(self.f, values), given)
         if not all(_same(t, value) for t, value in zip(self.tensors, values, strict=True)):
@@ -147,13 +155,13 @@ class _Reading:
                 return self.f(*given)
         self.proved = True
         leaves, structure = flatten(self.proven(self.edges, self.f, given))
-        return unflatten(structure, [leaf.detach() if _is_recorded(leaf) else leaf for leaf in leaves])
+        return unflatten(structure, [leaf.detach() if is_recorded(leaf) else leaf for leaf in leaves])
 
     def proven(self, known, f, given):
         """f(*given), of which nothing that it records leads elsewhere than to known edges."""
         first = take_sequence_nr()
         result = f(*given)
-        waiting = [_key(leaf) for leaf in flatten(result)[0] if _is_recorded(leaf)]
+        waiting = [_key(leaf) for leaf in flatten(result)[0] if is_recorded(leaf)]
         seen = set()
         while waiting:
             edge = waiting.pop()
@@ -172,16 +180,49 @@ class _Reading:
         return result
 
 
+class _Changing(_Reading):
+    """The same for a function that may change what exists before it is called: see Note [What calls leave]."""
+
+    def __init__(self, name, f, tensors, elsewhere, carried):
+        super().__init__(name, f, tensors)
+        self.elsewhere, self.carried = elsewhere, carried
+
+    def __call__(self, *given):
+        n = len(given) - len(self.tensors)
+        given, values = given[:n], given[n:]
+        run = current_graph_task_id()
+        recorded = [leaf for leaf in flatten((given, values))[0] if is_recorded(leaf)] if is_grad_enabled() else []
+        if recorded:
+            prove = {_key(leaf) for leaf in recorded} if self.tensors and self.elsewhere else None
+            result = self.carried.call(
+                given, values, run, lambda f: f(*given) if prove is None else self.proven(prove, f, given)
+            )
+            if run == self.carried.born:  # the solver's own call leaves what it does
+                self.carried.call_itself(self.f, given)
+            return result
+        moved = not all(_same(t, value) for t, value in zip(self.tensors, values, strict=True))
+        if run != self.carried.born or (moved and self.elsewhere):
+            return self.carried.call(given, values, run, lambda f: f(*given))
+        if not self.elsewhere:
+            result = (self.copies.of(self.f, values) if self.tensors else self.f)(*given)
+        else:
+            if is_grad_enabled():
+                ran_unrecorded()
+            with no_grad():
+                result = self.f(*given)
+            if not self.proved and is_grad_enabled():
+                self.proved = True
+                self.carried.call(given, self.tensors, run, lambda f: self.proven(self.edges, f, given))
+        self.carried.look(given, values, result)
+        return result
+
+
 _ACCUMULATORS = 2**64 - 1  # the number of a leaf's accumulator
 
 
 def _key(t):
     edge = get_gradient_edge(t)
     return edge.node, edge.output_nr
-
-
-def _is_recorded(leaf):
-    return isinstance(leaf, Tensor) and leaf.requires_grad
 
 
 def _same(tensor, value):
@@ -195,180 +236,6 @@ def _same(tensor, value):
     return bool(((now == then) | ((now != now) & (then != then))).all())
 
 
-# -- Copies over other values ------------------------------------------------------------------------------------------
-
-_LISTS = (list, collections.deque)
-_DICTS = (dict, collections.OrderedDict, collections.defaultdict)
-_MOST = 5000  # so many things are followed
-# Objects of these are not copied: what they hold stays, and is refused if it matters (3).
-_LIBRARIES = frozenset(["numpy", "scipy", "arraygrad", "builtins", "array_api_compat"])
-
-
-class _Copies:
-    """Copies of what leads from a function to some Tensors: Note [What a function reads], 1."""
-
-    def __init__(self, f, tensors):
-        self.ids = [id(t) for t in tensors]
-        self._written = written_cells(f)
-        self._leading = {id(t) for t in tensors}  # ids of what leads to one of them
-        self._alive = []
-        self._search(f)
-
-    def _search(self, f):
-        """Find what leads to the Tensors: those who hold, of everything that f leads to, from the Tensors upwards."""
-        holders, waiting, seen = {}, [f], {id(f)}
-        while waiting and len(seen) < _MOST:
-            one = waiting.pop()
-            self._alive.append(one)
-            for part in self._parts(one):
-                holders.setdefault(id(part), []).append(id(one))
-                if id(part) not in seen and not isinstance(part, Tensor):
-                    seen.add(id(part))
-                    waiting.append(part)
-        found = list(self.ids)
-        while found:
-            for holder in holders.get(found.pop(), ()):
-                if holder not in self._leading:
-                    self._leading.add(holder)
-                    found.append(holder)
-
-    def _parts(self, one):
-        """What a thing holds that may be copied."""
-        if isinstance(one, types.FunctionType):
-            parts = [p for c in one.__closure__ or () if id(c) not in self._written for p in contents_of(c)]
-            parts += [one.__defaults__, one.__kwdefaults__]
-            space = one.__globals__
-            if space.get("__name__", "").partition(".")[0] not in _LIBRARIES:
-                parts += [space[name] for name in names_of(one.__code__) if name in space]
-            return parts
-        if isinstance(one, types.MethodType):
-            return [one.__self__, one.__func__]
-        if isinstance(one, functools.partial):
-            return [one.func, one.args, one.keywords]
-        if isinstance(one, tuple) or type(one) in _LISTS:
-            return list(one)
-        if type(one) in _DICTS:
-            return list(one.values())
-        if hasattr(type(one), "__del__"):
-            return []  # the end of a copy would close what the object holds
-        return list(_attributes(one).values())
-
-    def of(self, one, values):
-        """`one` with these values in the places of the Tensors; the very same where it leads to none of them."""
-        return _Copier(self, values).of(one)
-
-    def leads(self, one):
-        return id(one) in self._leading
-
-    def is_written(self, cell):
-        return id(cell) in self._written
-
-
-class _Copier:
-    """One copy of everything, so that what was one thing is one thing again."""
-
-    def __init__(self, plan, values):
-        self.plan = plan
-        self.made = dict(zip(plan.ids, values, strict=True))
-        self.spaces = {}
-
-    def of(self, one):
-        if not self.plan.leads(one):
-            return one
-        if id(one) in self.made:
-            return self.made[id(one)]
-        if isinstance(one, types.FunctionType):
-            return self._function(one)
-        if isinstance(one, types.MethodType):
-            return types.MethodType(self.of(one.__func__), self.of(one.__self__))
-        if isinstance(one, functools.partial):
-            return type(one)(self.of(one.func), *self.of(one.args), **self.of(one.keywords))
-        if isinstance(one, tuple):
-            parts = [self.of(part) for part in one]
-            return type(one)._make(parts) if hasattr(type(one), "_make") else type(one)(parts)
-        kind = type(one)
-        made = self.made[id(one)] = copy.copy(one) if kind in _LISTS or kind in _DICTS else _shell(one)
-        if kind in _LISTS:
-            for i, part in enumerate(one):
-                made[i] = self.of(part)
-        elif kind in _DICTS:
-            for key, part in one.items():
-                made[key] = self.of(part)
-        else:
-            for name, part in _attributes(one).items():
-                if not self._is_computed_again(one, name, part):
-                    object.__setattr__(made, name, self.of(part))
-        return made
-
-    def _is_computed_again(self, one, name, part):
-        """Whether an attribute is what a cached property has computed of the Tensors since: of their old values."""
-        return (
-            isinstance(getattr(type(one), name, None), functools.cached_property)
-            and not self.plan.leads(part)
-            and any(map(_is_recorded, flatten(part)[0]))
-        )
-
-    def _function(self, f):
-        space, names = self._space(f)
-        made = function_over(f, self._is_own, self.of, self.made, space)
-        for name in names:
-            space[name] = self.of(f.__globals__[name])
-        return made
-
-    def _is_own(self, cell):
-        return not self.plan.is_written(cell) and any(map(self.plan.leads, contents_of(cell)))
-
-    def _space(self, f):
-        """(the globals of a copy of a function, the names among them whose values are to be copied)."""
-        space = f.__globals__
-        names = [name for name in names_of(f.__code__) if name in space and self.plan.leads(space[name])]
-        if not names or space.get("__name__", "").partition(".")[0] in _LIBRARIES:
-            return self.spaces.get(id(space), space), ()
-        if id(space) not in self.spaces:
-            self.spaces[id(space)] = dict(space)
-        return self.spaces[id(space)], names
-
-
-def _shell(one):
-    """An object of the same class, without attributes: no code of the program runs."""
-    return types.SimpleNamespace() if type(one) is types.SimpleNamespace else object.__new__(type(one))
-
-
-def _attributes(one):
-    """{name: value} of what an object of a program's class holds, in its dict and its slots; {} for anything else."""
-    cls = type(one)
-    if cls is types.SimpleNamespace:
-        return vars(one)
-    if isinstance(one, type) or cls.__module__.partition(".")[0] in _LIBRARIES or not _made_of_object(cls):
-        return {}
-    held = getattr(one, "__dict__", None)
-    found = dict(held) if type(held) is dict else {}
-    for base in cls.__mro__:
-        for name, member in vars(base).items():
-            if isinstance(member, types.MemberDescriptorType) and name not in found:
-                try:
-                    found[name] = member.__get__(one)
-                except AttributeError:  # not assigned
-                    continue
-    return found
-
-
-@functools.lru_cache(maxsize=1024)
-def _made_of_object(cls):
-    """Whether a class and its bases are made by `class` statements, so that its objects are no more than attributes.
-
-    Compiled code may make classes with the same flag. Those have a compiled `__new__` of their own.
-    """
-    return all(
-        base is object
-        or (base.__flags__ & _MADE_BY_CLASS and not isinstance(vars(base).get("__new__"), types.BuiltinFunctionType))
-        for base in cls.__mro__
-    )
-
-
-_MADE_BY_CLASS = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-
-
 # -- What is looked at before a solver runs ----------------------------------------------------------------------------
 
 
@@ -380,8 +247,8 @@ def _parts_of(f):
         cells = [part for cell in f.__closure__ or () for part in contents_of(cell)]
         return [*cells, f.__defaults__ or (), f.__kwdefaults__ or {}]
     if isinstance(f, types.MethodType):
-        return [f.__func__, *_attributes(f.__self__).values()]
-    return list(_attributes(f).values())
+        return [f.__func__, *attributes_of(f.__self__).values()]
+    return list(attributes_of(f).values())
 
 
 def depends(f, depth=_DEPTH):
@@ -393,7 +260,7 @@ def depends(f, depth=_DEPTH):
         return False
     for part in _parts_of(f):
         for leaf in flatten(part)[0]:
-            if _is_recorded(leaf) or (
+            if is_recorded(leaf) or (
                 callable(leaf) and not isinstance(leaf, (type, Tensor)) and depends(leaf, depth - 1)
             ):
                 return True
