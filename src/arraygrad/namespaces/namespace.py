@@ -214,7 +214,8 @@ class RuleNamespace:
         op = OPS.get(name)
         if op is None or op.entry.forward is None or op.entry.extension != self._extension:
             raise AttributeError(f"{self._raw.__name__!r} has no {name!r}, and the table has no forward for it")
-        forward, bind, n, xp = op.entry.forward, op.bind, len(op.params), self._root
+        forward, bind, xp = op.entry.forward, op.bind, self._root
+        n = len(op.params) if op.var_positional < 0 else -1  # how many arguments are bound as they stand
 
         def function(*args, **kwargs):
             if kwargs or len(args) != n:

@@ -1,0 +1,160 @@
+"""Each rule of the table on rows of gradients, and of what was saved, gives what a loop over the rows gives.
+
+The class: rule x sample of tests/ops (1,600 calls of 260 rules) x what has rows (only the gradient, as in a Jacobian;
+everything, as in a batch). Each call of the operation that a sample makes is caught, its rules are run once on rows, and
+then again by the plan that this left, with other values; the reference is the rule in each row on NumPy's arrays, with
+what the engine does behind it. What has no rule for all rows at once is listed with its reason.
+"""
+
+import numpy as np
+import pytest
+from samples import samples
+from test_structure import quietly
+
+from arraygrad.batches import derive, rules
+from arraygrad.batches import namespace as namespaces
+from arraygrad.batches.derive import PLAIN, apply, plain_call
+from arraygrad.batches.namespace import namespace
+from arraygrad.batches.values import Batched, NoBatch
+from arraygrad.ops import OPS, TABLE
+
+N = 3
+# Rules that are done row by row, and why.
+REFUSED: dict[str, str] = {}
+
+
+def rows(value, i):
+    """A value of row i."""
+    if isinstance(value, Batched):
+        return value.values if value.rows is None else value.values[i]
+    if isinstance(value, (list, tuple)):
+        made = [rows(one, i) for one in value]
+        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
+    return value
+
+
+def calls_of(name, case, chosen):
+    """(op, bound) of each call of the operation that a sample makes, on Batched: `chosen` arrays have rows."""
+    arrays = []
+    for i, a in enumerate(case.arrays):
+        scale = np.asarray(1.0 + 0.01 * np.arange(N)).reshape((N,) + (1,) * a.ndim)
+        arrays.append(Batched(np.asarray(a[None] * scale, a.dtype), N) if i in chosen else Batched(a, None))
+    found = []
+
+    def noted(op, bound):
+        if op.name == name:
+            found.append((op, bound))
+        return apply(op, bound)
+
+    original, namespaces.apply = namespaces.apply, noted
+    try:
+        case.call(namespace, *arrays)
+    finally:
+        namespaces.apply = original
+    return found
+
+
+def gradient_of(rng, part, with_rows):
+    shape = (N, *part.shape) if with_rows else part.shape
+    values = rng.normal(size=shape)
+    if part.dtype.kind == "c":
+        values = values + 1j * rng.normal(size=shape)
+    return Batched(values.astype(part.dtype), N if with_rows else None)
+
+
+def with_arrays(op, bound, ans):
+    """Arguments as a node keeps them: a number beside arrays is an array of the result's dtype."""
+    first = ans[0] if isinstance(ans, tuple) else ans
+    return tuple(
+        Batched(np.asarray(arg, first.dtype), None)
+        if param in op.entry.rules and isinstance(arg, (int, float, complex)) and not isinstance(arg, bool)
+        else arg
+        for param, arg in zip(op.params, bound, strict=True)
+    )
+
+
+def is_complex(value):
+    if isinstance(value, (list, tuple)):
+        return any(map(is_complex, value))
+    return isinstance(value, Batched) and value.dtype.kind == "c"
+
+
+def by_row(op, k, args, conj, i, shape, dtype):
+    """The gradient of row i, by the rule on NumPy's arrays and what the engine does."""
+    args = [PLAIN if arg is namespace else rows(arg, i) for arg in args]
+    names = op.rules[k].__code__.co_varnames
+    if conj:
+        args = [
+            (tuple(None if g is None else np.conj(g) for g in arg) if isinstance(arg, tuple) else np.conj(arg))
+            if name == "g" else arg
+            for name, arg in zip(names, args, strict=False)
+        ]  # fmt: skip
+    made = op.rules[k](*args)
+    return made if made is None else engine(np.conj(made) if conj else np.asarray(made), shape, dtype)
+
+
+def engine(made, shape, dtype):
+    more = made.ndim - len(shape)
+    axes = tuple(i for i in range(made.ndim) if i < more or shape[i - more] != made.shape[i])
+    made = made.sum(axis=axes, keepdims=True).reshape(shape)
+    return (made.real if made.dtype.kind == "c" and np.dtype(dtype).kind != "c" else made).astype(dtype)
+
+
+CASES = [
+    pytest.param(name, everything, id=f"{name}-{'everything' if everything else 'gradient'}")
+    for name in TABLE
+    if TABLE[name].rules and samples(name)
+    for everything in (False, True)
+]
+
+
+@pytest.mark.parametrize(("name", "everything"), CASES)
+def test_rules_on_rows_are_loops(name, everything):
+    rng = np.random.default_rng(7)
+    done = 0
+    for case in samples(name):
+        with quietly():
+            try:
+                calls = calls_of(name, case, range(len(case.arrays)) if everything else ())
+            except NoBatch:
+                continue
+            for op, bound in calls:
+                done += compare_rules(rng, op, bound, case.label)
+    assert done or name in REFUSED
+
+
+def compare_rules(rng, op, bound, label):
+    ans = apply(op, bound) if derive.batched_in(list(bound)) else plain_call(op)(*bound)
+    bound = with_arrays(op, bound, ans)
+    done = 0
+    for k, at in enumerate(op.inputs):
+        if op.sequence >= 0:
+            break
+        like = bound[at]
+        if not isinstance(like, Batched) or like.dtype.kind not in "fc":
+            continue
+        for _ in range(2):  # the second time by its plan
+            g = tuple(gradient_of(rng, part, True) for part in ans) if op.multi else gradient_of(rng, ans, True)
+            args = rules.arguments(op, k, g, bound, ans)
+            conj = op.holomorphic and is_complex([*bound, ans])
+            said = f"{op.name} {label} {op.params[at]}"
+            try:
+                expected = [by_row(op, k, args, conj, i, like.shape, like.dtype) for i in range(N)]
+            except Exception as error:
+                with pytest.raises((type(error), NoBatch)):
+                    rules.pull(op, k, args, N, like.shape, like.dtype, conj)
+                break
+            try:
+                found = rules.pull(op, k, args, N, like.shape, like.dtype, conj)
+            except NoBatch:
+                assert op.name in REFUSED, said
+                break
+            done += 1
+            if found is None:
+                assert all(one is None for one in expected), said
+                continue
+            assert found.shape == (N, *like.shape), said
+            assert found.dtype == like.dtype, said
+            for i in range(N):
+                np.testing.assert_allclose(found[i], expected[i], rtol=1e-8, atol=1e-9, err_msg=said)
+    return done
