@@ -79,8 +79,8 @@ def is_complex(value):
     return isinstance(value, Batched) and value.dtype.kind == "c"
 
 
-def by_row(op, k, args, conj, i, shape, dtype):
-    """The gradient of row i, by the rule on NumPy's arrays and what the engine does."""
+def by_row(op, k, args, conj, i, shapes, dtypes):
+    """The gradients of row i, by the rule on NumPy's arrays and what the engine does."""
     args = [PLAIN if arg is namespace else rows(arg, i) for arg in args]
     names = op.rules[k].__code__.co_varnames
     if conj:
@@ -90,7 +90,10 @@ def by_row(op, k, args, conj, i, shape, dtype):
             for name, arg in zip(names, args, strict=False)
         ]  # fmt: skip
     made = op.rules[k](*args)
-    return made if made is None else engine(np.conj(made) if conj else np.asarray(made), shape, dtype)
+    return [
+        one if one is None else engine(np.conj(one) if conj else np.asarray(one), shape, dtype)
+        for one, shape, dtype in zip(made if op.sequence >= 0 else [made], shapes, dtypes, strict=True)
+    ]
 
 
 def engine(made, shape, dtype):
@@ -128,33 +131,34 @@ def compare_rules(rng, op, bound, label):
     bound = with_arrays(op, bound, ans)
     done = 0
     for k, at in enumerate(op.inputs):
-        if op.sequence >= 0:
-            break
-        like = bound[at]
-        if not isinstance(like, Batched) or like.dtype.kind not in "fc":
+        like = list(bound[at]) if op.sequence >= 0 else [bound[at]]
+        if not all(isinstance(one, Batched) and one.dtype.kind in "fc" for one in like):
             continue
+        shapes, dtypes = tuple(one.shape for one in like), tuple(one.dtype for one in like)
+        given = (shapes, dtypes) if op.sequence >= 0 else (shapes[0], dtypes[0])
         for _ in range(2):  # the second time by its plan
             g = tuple(gradient_of(rng, part, True) for part in ans) if op.multi else gradient_of(rng, ans, True)
             args = rules.arguments(op, k, g, bound, ans)
             conj = op.holomorphic and is_complex([*bound, ans])
             said = f"{op.name} {label} {op.params[at]}"
             try:
-                expected = [by_row(op, k, args, conj, i, like.shape, like.dtype) for i in range(N)]
+                expected = [by_row(op, k, args, conj, i, shapes, dtypes) for i in range(N)]
             except Exception as error:
                 with pytest.raises((type(error), NoBatch)):
-                    rules.pull(op, k, args, N, like.shape, like.dtype, conj)
+                    rules.pull(op, k, args, N, *given, conj)
                 break
             try:
-                found = rules.pull(op, k, args, N, like.shape, like.dtype, conj)
+                found = rules.pull(op, k, args, N, *given, conj)
             except NoBatch:
                 assert op.name in REFUSED, said
                 break
             done += 1
-            if found is None:
-                assert all(one is None for one in expected), said
-                continue
-            assert found.shape == (N, *like.shape), said
-            assert found.dtype == like.dtype, said
-            for i in range(N):
-                np.testing.assert_allclose(found[i], expected[i], rtol=1e-8, atol=1e-9, err_msg=said)
+            for at_part, part in enumerate(found if op.sequence >= 0 else [found]):
+                if part is None:
+                    assert all(one[at_part] is None for one in expected), said
+                    continue
+                assert part.shape == (N, *shapes[at_part]), said
+                assert part.dtype == dtypes[at_part], said
+                for i in range(N):
+                    np.testing.assert_allclose(part[i], expected[i][at_part], rtol=1e-8, atol=1e-9, err_msg=said)
     return done

@@ -665,8 +665,8 @@ def _full(op, values, n):
     if _shape(value):
         return None
     if _rows(value) is None:
-        plain = value.values if type(value) is Batched else value
-        return Batched(PLAIN.full(shape, plain, **({} if dtype is None else {"dtype": dtype})), None)
+        options = {} if dtype is None else {"dtype": dtype}
+        return run(lambda a: PLAIN.full(shape, a, **options), [value], None)
     whole, value = (n, *shape), _lifted(value, len(shape))
     return run(lambda a: numpy.array(numpy.broadcast_to(a, whole), dtype=dtype), [value], n)
 

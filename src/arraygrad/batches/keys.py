@@ -23,7 +23,20 @@ import numpy
 from arraygrad.batches.values import Batched, run
 from arraygrad.ops._axes import from_end
 
-__all__ = ["getitem", "getitem_adjoint", "put", "take", "take_adjoint", "take_along_axis_adjoint"]
+__all__ = ["behind_rows", "getitem", "getitem_adjoint", "is_region", "put", "take", "take_adjoint", "take_along_axis_adjoint"]
+
+
+def is_region(key: Any) -> bool:
+    """Whether a key takes a region: ints, slices, None and Ellipsis, no arrays and no bools."""
+    return all(
+        part is None or part is Ellipsis or type(part) is slice or type(part) is int
+        for part in (key if type(key) is tuple else (key,))
+    )
+
+
+def behind_rows(key: Any) -> tuple:
+    """The key of a region, behind the axis of rows."""
+    return (slice(None), *key) if type(key) is tuple else (slice(None), key)
 
 
 class _Key(NamedTuple):
@@ -72,6 +85,7 @@ def _written_out(key: Any, ndim: int, shape: tuple[int, ...]) -> list | None:
     """The parts of a key, one for each axis or new axis, with arrays for lists and masks; None if it can't be."""
     parts = list(key) if isinstance(key, tuple) else [key]
     parts = [numpy.asarray(part) if isinstance(part, list) else part for part in parts]
+    parts = [part.one() if _is_shared_mask(part) else part for part in parts]
     used = 0
     for part in parts:
         if isinstance(part, (bool, numpy.bool_)):
@@ -106,6 +120,10 @@ def _written_out(key: Any, ndim: int, shape: tuple[int, ...]) -> list | None:
             found.append(part)
             axis += part is not None
     return found
+
+
+def _is_shared_mask(part: Any) -> bool:
+    return type(part) is Batched and part.rows is None and part.dtype == bool
 
 
 def _as_index(x: Any, ndim: int) -> Any:

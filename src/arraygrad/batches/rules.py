@@ -9,6 +9,7 @@ the same kind of arguments, if no value was read: Note [Batches] (4).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy
@@ -17,8 +18,10 @@ from arraygrad.batches.derive import _with_rows
 from arraygrad.batches.namespace import namespace
 from arraygrad.batches.values import Batched, NoBatch, Tape, run
 
-__all__ = ["arguments", "pull"]
+__all__ = ["ALONE", "READ", "arguments", "pull"]
 
+# Operations whose rules have no form for rows: see derive.ROW_BY_ROW.
+ALONE = frozenset(["_implicit", "_to_backend", "from_dlpack"])
 _MOST_PLANS = 512  # kept; each holds a few hundred bytes
 _LARGEST_CONSTANTS = 1 << 16  # bytes of arrays that a plan may hold
 _plans: dict[tuple, Any] = {}  # what a rule was given -> (Tape, where its result stands); False: values are read
@@ -29,7 +32,9 @@ class _NoKey(Exception):
 
 
 def pull(op, k: int, args: list[Any], n: int, shape: tuple[int, ...], dtype: Any, conj: bool = False) -> Any:
-    """The gradient of input k in n rows, an array (n, *shape) of `dtype`; None: zero. For the table's rule of input k.
+    """The gradient of input k in n rows, an array (n, *shape) of `dtype`; None: zero. By the table's rule of input k.
+
+    For a list of arrays `shape` and `dtype` are tuples with one for each, and so is the result.
 
     Parameters
     ----------
@@ -47,42 +52,43 @@ def pull(op, k: int, args: list[Any], n: int, shape: tuple[int, ...], dtype: Any
     try:
         key = (op.index, k, n, shape, dtype, conj, *[_frozen(arg, found) for arg in args])
     except _NoKey:
-        return _plain(_made(op, k, args, n, shape, dtype, conj))
-    plan = _plans.get(key)
-    if plan is None:
-        plan = _planned(op, k, args, found, n, shape, dtype, conj, key)
-        if plan:
-            return plan[2]
-    if plan is False:
-        return _plain(_made(op, k, args, n, shape, dtype, conj))
-    tape, place = plan
-    return None if tape is None else tape.replay([one.values for one in found], place)
+        made = _made(op, k, args, n, shape, dtype, conj)
+    else:
+        plan = _plans.get(key)
+        if plan is None:
+            made = _planned(op, k, args, found, n, shape, dtype, conj, key)
+        elif plan is False:
+            made = _made(op, k, args, n, shape, dtype, conj)
+        else:
+            made = None
+            gradients = plan[0].replay([one.values for one in found], plan[1])
+    if made is not None:
+        gradients = [None if one is None else one.values for one in made]
+    return gradients if op.sequence >= 0 else gradients[0]
 
 
 def _planned(op, k, args, found, n, shape, dtype, conj, key):
-    """Runs the rule on a tape, and keeps it: (Tape, place of the result, the result). False where a value is read."""
+    """The gradients; the tape of what made them is kept, or False where values are read."""
     tape = Tape()
-    taped = {id(one): Batched(one.values, one.rows, tape, tape.place(one.values)) for one in found}
+    # By order, not by identity: arguments that are one array here may be two in another call of this kind.
+    taped = iter([Batched(one.values, one.rows, tape, tape.place(one.values)) for one in found])
     plan: Any = False
-    result = None
     try:
         made = _made(op, k, [_replaced(arg, taped) for arg in args], n, shape, dtype, conj)
     except NoBatch:
-        made = False
-    if made is None:
-        plan = (None, -1)
-    elif made is not False:
-        result = made.values
-        plan = (tape, made.slot if made.tape is tape else tape.place(result))
-        for i in range(len(found)):
-            tape.template[i] = None
-        held = sum([one.nbytes for one in tape.template if isinstance(one, numpy.ndarray)])
-        if held > _LARGEST_CONSTANTS:
-            return (*plan, result)
+        made = None
+    else:
+        places = [
+            -1 if one is None else one.slot if one.tape is tape else tape.place(one.values) for one in made
+        ]
+        tape.template[: len(found)] = [None] * len(found)
+        if sum([one.nbytes for one in tape.template if isinstance(one, numpy.ndarray)]) > _LARGEST_CONSTANTS:
+            return made
+        plan = (tape, places)
     if len(_plans) >= _MOST_PLANS:
         _plans.clear()
     _plans[key] = plan
-    return plan and (*plan, result)
+    return _made(op, k, args, n, shape, dtype, conj) if made is None else made
 
 
 def _frozen(arg: Any, found: list[Batched]) -> Any:
@@ -93,7 +99,7 @@ def _frozen(arg: Any, found: list[Batched]) -> Any:
         return arg.rows is None, arg.values.shape, arg.values.dtype
     if kind is int or kind is str or arg is None or kind is bool:
         return kind, arg
-    if kind is tuple or kind is list:
+    if isinstance(arg, (list, tuple)):
         return (kind, *[_frozen(one, found) for one in arg])
     if kind is slice:
         return (kind, *[_frozen(one, found) for one in (arg.start, arg.stop, arg.step)])
@@ -104,23 +110,33 @@ def _frozen(arg: Any, found: list[Batched]) -> Any:
     raise _NoKey
 
 
-def _replaced(arg: Any, taped: dict[int, Batched]) -> Any:
+def _replaced(arg: Any, taped: Iterator[Batched]) -> Any:
+    """`arg` with its Batched, in the order of `_frozen`, replaced by the next ones of `taped`."""
     if type(arg) is Batched:
-        return taped[id(arg)]
-    if type(arg) in (list, tuple):
-        return type(arg)([_replaced(one, taped) for one in arg])
+        return next(taped)
+    if isinstance(arg, (list, tuple)):
+        made = [_replaced(one, taped) for one in arg]
+        return type(arg)(*made) if hasattr(arg, "_fields") else type(arg)(made)
+    if type(arg) is slice:
+        return slice(*[_replaced(one, taped) for one in (arg.start, arg.stop, arg.step)])
     return arg
 
 
-def _plain(made):
-    return None if made is None else made.values
-
-
-def _made(op, k, args, n, shape, dtype, conj):
+def _made(op, k, args, n, shape, dtype, conj) -> list[Batched | None]:
+    """The gradients that the rule gives, as those of the arrays: one, or one for each of a list."""
     names = op.rules[k].__code__.co_varnames
     if conj:
         args = [_conjugated(arg) if name == "g" else arg for name, arg in zip(names, args, strict=False)]
     made = op.rules[k](*args)
+    if op.sequence < 0:
+        return [_of_array(made, n, shape, dtype, conj)]
+    return [
+        None if own is None else _of_array(one, n, own, kind, conj)
+        for one, own, kind in zip(made, shape, dtype, strict=True)
+    ]
+
+
+def _of_array(made, n, shape, dtype, conj) -> Batched | None:
     if made is None:
         return None
     if not isinstance(made, Batched):

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy
 
-__all__ = ["Batched", "NoBatch", "Tape", "run"]
+__all__ = ["Batched", "NoBatch", "Tape", "run", "shared"]
 
 
 class NoBatch(Exception):
@@ -52,13 +52,13 @@ class Tape:
         self.template.append(value)
         return len(self.template) - 1
 
-    def replay(self, arrays: list[Any], result: int) -> Any:
-        """What stands at the place `result` if the first places hold `arrays`."""
+    def replay(self, arrays: list[Any], results: list[int]) -> list[Any]:
+        """What stands at the places `results` if the first places hold `arrays`; None for a place of -1."""
         found = self.template.copy()
         found[: len(arrays)] = arrays
         for function, at, out in self.steps:
             found[out] = function(*[found[i] for i in at])
-        return found[result]
+        return [found[place] if place >= 0 else None for place in results]
 
 
 class Batched:
@@ -139,6 +139,15 @@ class Batched:
 
     def __repr__(self):
         return f"Batched({self.values!r}, rows={self.rows})"
+
+
+def shared(value: Any) -> Any:
+    """`value` with its arrays of NumPy, in lists and tuples too, as Batched that are the same in all rows."""
+    if isinstance(value, numpy.ndarray):
+        return Batched(value, None)
+    if type(value) in (list, tuple):
+        return type(value)([shared(one) for one in value])
+    return value
 
 
 def _call(name, *args):

@@ -32,7 +32,7 @@ BACKWARD_TWICE = (
 )
 
 
-cdef object at_precision(object x, GradMeta meta, object xp):
+cpdef object at_precision(object x, GradMeta meta, object xp):
     """An operand for a rule: a real one of lower precision than the result in the result's.
 
     Forwards promote their operands first. A rule that takes the logarithm of one must do so too.

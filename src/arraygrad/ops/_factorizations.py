@@ -6,7 +6,7 @@ mode"; Murray (2016) for Cholesky; Townsend (2016) for the singular value decomp
 complex eigenvectors.
 """
 
-from arraygrad.ops._helpers import adjoint, eye_mask, is_complex, unrecorded
+from arraygrad.ops._helpers import adjoint, eye_mask, is_complex, is_tensor, unrecorded
 
 # How far, in absolute terms, a gradient may be from not depending on a vector's phase (PyTorch's tolerance).
 PHASE_TOLERANCE = 1e-2
@@ -290,8 +290,7 @@ def _without_derivative(xp, g, columns):
 
 def _is_recorded(a):
     """Whether what is computed of `a` is recorded, and its values can be looked at without computing them early."""
-    kind = type(a).__module__.partition(".")[0]
-    return kind == "arraygrad" and type(getattr(a, "array", a)).__module__.partition(".")[0] != "dask"
+    return is_tensor(a) and type(getattr(a, "array", a)).__module__.partition(".")[0] != "dask"
 
 
 def _alone(xp, values, used, zero=False, every=False):

@@ -22,7 +22,12 @@ def is_complex(xp, dtype):
 
 def unrecorded(a):
     """The values of an array as constants, for what a rule looks at without depending on it."""
-    return a.detach() if type(a).__module__.partition(".")[0] == "arraygrad" else a
+    return a.detach() if is_tensor(a) else a
+
+
+def is_tensor(a):
+    """Whether `a` is a Tensor, not an array of some library (of this package's own, of rows, neither)."""
+    return type(a).__module__.partition(".")[0] == "arraygrad" and hasattr(a, "requires_grad")
 
 
 def adjoint(xp, a):

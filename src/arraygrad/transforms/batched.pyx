@@ -1,15 +1,15 @@
 # Several backward runs over one graph at once: gradients with an axis in front, along which the runs stand.
-# May import: engine.*, core.*, transforms.batch_rules, numpy (Python only).
+# May import: engine.*, core.*, batches.rules, batches.values, numpy (Python only).
 #
 # Note [Batched runs]
 # ~~~~~~~~~~~~~~~~~~~
 # The rows of a Jacobian are backward runs over the same graph. For small arrays a run costs more than its arithmetic,
 # and n products of a matrix and a vector cost more than one of two matrices. So all runs go through the graph together:
 # the gradient of a result of shape s has the shape (n, *s).
-# (1) A rule of an elementwise operation serves as it stands: what it saved broadcasts against the axis in front. Other
-#     operations have a rule in batch_rules.py or none.
-# (2) Anything that a run may do besides rules (hooks, tracers, anomaly mode, packed values, create_graph), and any node
-#     without a batched rule, has the runs made one by one: `possible` is False, or `pull` returns None.
+# (1) The rule of a node is the table's, run on rows (batches.rules), what the node saved being the same in all of them.
+# (2) What a run may do besides rules (hooks, tracers, anomaly mode, packed values, create_graph), and a node that is
+#     none of the table's, has the runs made one by one: `possible` is False. So does a rule that reads values which
+#     differ by row, and any error: `pull` returns None, and the single runs say what it is.
 # (3) So does any error of floating point. What a rule makes of infinities and 0 / 0, and which warnings it gives, is
 #     thus always what it does in a run of its own.
 # (4) `rows` bounds how many runs go together, so that their gradients stay in the cache.
@@ -20,18 +20,22 @@ from arraygrad.core.kept_numbers cimport spell_out
 from arraygrad.core.nodes cimport (
     BACKWARD_TWICE, OpNode, check_constants, drop_saved, metadata, raw_of, saved_slot, unpack,
 )
-from arraygrad.core.op cimport Op, PLAN_G, PLAN_SAVED, PLAN_STATIC, PLAN_XP, SAVE_META
+from arraygrad.core.op cimport Op, PLAN_G, PLAN_SAVED, PLAN_STATIC, PLAN_XP, SAVE_INPUT, SAVE_META
 from arraygrad.core.roots cimport edge_or_none
 from arraygrad.core.value cimport Backend, TensorBase, registered
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.engine cimport runs_are_observed
 from arraygrad.engine.free_threading cimport gate_closed, gate_enter, gate_leave
 from arraygrad.engine.node cimport (
-    Edge, Node, thread_state, NODE_ACCUMULATE, NODE_ASIDE, NODE_BARE, NODE_CONSTANT, NODE_ELEMENT, NODE_PACKED,
+    Edge, Node, thread_state, NODE_ACCUMULATE, NODE_ASIDE, NODE_BARE, NODE_CONSTANT, NODE_PACKED,
     NODE_PYTHON, NODE_ZERO_ABSORBS,
 )
 
-from arraygrad.transforms.batch_rules import RULES, basic_key
+from arraygrad.batches.keys import behind_rows, is_region
+from arraygrad.batches.namespace import namespace
+from arraygrad.batches.rules import ALONE, pull
+from arraygrad.batches.values import Batched, shared
+from arraygrad.core.nodes import at_precision
 
 cdef enum:
     LARGEST = 1 << 18       # elements of the gradients of one node, of all runs that go together
@@ -42,7 +46,6 @@ cdef enum:
 cdef double RUN_NODE = 0.3, BATCH_NODE = 3.0
 
 cdef object _mode = True    # set_batched_runs
-cdef dict _plans = {}       # (Op, k) -> (rule, its arguments), or None
 
 
 def set_batched_runs(mode):
@@ -58,42 +61,11 @@ def set_batched_runs(mode):
     return previous
 
 
-class Declined(Exception):
-    """Some rule gave what does not stand for several runs."""
-
-
-cdef object plan_for(Op op, Py_ssize_t k):
-    """The rule of input k of an operation for several runs with what it asks for; None: there is none."""
-    cdef object key = (op, k), rule
-    cdef list plan
-    cdef dict asked
-    if key in _plans:
-        return _plans[key]
-    found = None
-    rule = RULES.get((op.name, op.params[<Py_ssize_t>op.inputs[k]]))
-    if rule is not None:
-        asked = dict(zip(names_of(op.rules[k]), op.plans[k]))
-        asked.setdefault("g", (PLAN_G, 0))
-        asked.setdefault("xp", (PLAN_XP, 0))
-        found = (rule, tuple([asked[name] for name in names_of(rule)]))
-    elif (op.elementwise or op.zero) and not op.multi and op.sequence < 0 and op.n_arrays:
-        plan = [what for what, _ in <tuple>op.plans[k]]
-        if all([what == PLAN_G or what == PLAN_XP or what == PLAN_SAVED for what in plan]):
-            found = (op.rules[k], op.plans[k])
-    _plans[key] = found
-    return found
-
-
 cdef double most_nodes(Py_ssize_t n) except -1:
     """How many nodes a graph may have for n runs to take less time together than one by one."""
     if _mode == "always" or n * RUN_NODE >= BATCH_NODE:
         return 1e18
     return max(0.0, (n * RUN - BATCH) / (BATCH_NODE - n * RUN_NODE))
-
-
-cdef tuple names_of(object rule):
-    code = rule.__code__
-    return code.co_varnames[:code.co_argcount]
 
 
 cdef class Batch:
@@ -174,29 +146,11 @@ cdef class Batch:
     cdef bint serves(self, Node node) except -1:
         """Whether a node has rules for several runs, and nothing besides."""
         cdef Op op
-        cdef Py_ssize_t k
-        cdef Node child
         if not isinstance(node, OpNode) or not is_plain(node) or node.flags & (
                 NODE_PACKED | NODE_ZERO_ABSORBS | NODE_PYTHON):
             return False
         op = <Op>node.op
-        if op.sequence >= 0:
-            return (op.name, "arrays") in RULES and not node.flags & NODE_ASIDE
-        for k in range(len(op.inputs)):
-            child = node.edge_node(k)
-            if child is None or not self.needed[child]:
-                continue
-            plan = plan_for(op, k)
-            if plan is None:
-                return False
-            for what, index in <tuple>plan[1]:
-                if what == PLAN_STATIC and not node.flags & NODE_ELEMENT:       # whose keys are ints
-                    if node.flags & NODE_ASIDE:
-                        return False
-                    spell_out(node)
-                    if op.params[index] == "key" and not basic_key(node.args[index]):
-                        return False
-        return True
+        return op.name not in ALONE and not (op.keeps_args and node.flags & NODE_ASIDE)     # no parameters, then
 
     def pull(self, cotangents):
         """Per edge the gradients of all runs (None: zero), for cotangents of shape (n, *shape of out).
@@ -217,7 +171,7 @@ cdef class Batch:
                     if g is not None:
                         owned.discard(node)
                         self.run(node, g, len(cotangents), waiting, owned)
-        except (FloatingPointError, Declined):
+        except Exception:       # the runs one by one say what it is
             return None
         found = [None] * self.n_edges
         for node, place in self.targets.items():
@@ -243,62 +197,61 @@ cdef class Batch:
 
     cdef int run_rules(self, OpNode node, object g, Py_ssize_t n, dict waiting, set owned) except -1:
         cdef Op op = <Op>node.op
-        cdef GradMeta meta = node.meta_at(0)
-        cdef Backend backend = <Backend>meta.ops
         cdef Node child
+        cdef GradMeta meta
         cdef Py_ssize_t k
-        cdef list args
-        cdef tuple plan
+        cdef list shapes, dtypes, found
         if op.sequence >= 0:
-            return self.run_sequence(node, op, g, n, waiting, owned)
+            shapes, dtypes = [], []
+            for k in range(node.n_edges):
+                child = node.edge_node(k)
+                meta = child.meta_at(0) if child is not None and self.needed[child] else None
+                shapes.append(None if meta is None else meta.shape_tuple())
+                dtypes.append(None if meta is None else meta.dtype)
+            found = pull(op, 0, self.arguments(node, op, 0, g, n), n, tuple(shapes), tuple(dtypes))
+            for k in range(node.n_edges):
+                if shapes[k] is not None and found[k] is not None:
+                    self.deliver(node.edge_node(k), found[k], waiting, owned)
+            return 0
         for k in range(len(op.inputs)):
             child = node.edge_node(k)
             if child is None or not self.needed[child]:
                 continue
-            plan = plan_for(op, k)
-            args = []
-            for what, index in <tuple>plan[1]:
-                if what == PLAN_G:
-                    args.append(g)
-                elif what == PLAN_XP:
-                    args.append(backend.rule_xp)
-                elif what == PLAN_SAVED:
-                    args.append(unpack(node, op, index, backend, meta, False))
-                elif what == PLAN_STATIC:
-                    args.append(raw_of(node.args[index], node))
-                else:
-                    args.append(metadata(saved_slot(node, index), what, op.save_kind[index] == SAVE_META, meta))
-            if op.name == "_getitem":
-                self.add_region(child, g, args, n, waiting, owned)
-            else:
-                self.deliver(child, plan[0](*args), g, n, waiting, owned)
+            if op.name == "_getitem" and is_region(node.args[1]):
+                self.add_region(child, g, behind_rows(node.args[1]), n, waiting, owned)
+                continue
+            meta = child.meta_at(0)
+            r = pull(op, k, self.arguments(node, op, k, g, n), n, meta.shape_tuple(), meta.dtype)
+            if r is not None:
+                self.deliver(child, r, waiting, owned)
         return 0
 
-    cdef int run_sequence(self, OpNode node, Op op, object g, Py_ssize_t n, dict waiting, set owned) except -1:
-        """The rule of an operation on a list of arrays."""
-        cdef Node child
-        cdef list asked = [], pieces
-        cdef Py_ssize_t k
-        cdef dict plans = dict(zip(names_of(op.rules[0]), op.plans[0]))
-        rule = RULES[op.name, "arrays"]
-        for name in names_of(rule)[1:]:
-            what, index = plans[name]
-            if what == PLAN_STATIC:
-                asked.append(raw_of(node.args[index], node))
+    cdef list arguments(self, OpNode node, Op op, Py_ssize_t k, object g, Py_ssize_t n):
+        """What the rule of input k asks for, in order."""
+        cdef GradMeta meta = node.meta_at(0)
+        cdef Backend backend = <Backend>meta.ops
+        cdef list args = []
+        for what, index in <tuple>op.plans[k]:
+            if what == PLAN_G:
+                args.append(Batched(g, n))
+            elif what == PLAN_XP:
+                args.append(namespace)
+            elif what == PLAN_SAVED:
+                value = unpack(node, op, index, backend, meta, False)
+                if op.elementwise and op.save_kind[index] == SAVE_INPUT and len(op.params) > 1:
+                    value = at_precision(value, meta, backend.rule_xp)
+                args.append(shared(value))
+            elif what == PLAN_STATIC:
+                value = raw_of(node.args[index], node)
+                args.append(shared(at_precision(value, meta, backend.rule_xp) if op.elementwise else value))
             else:
-                asked.append(metadata(saved_slot(node, index), what, op.save_kind[index] == SAVE_META, node.meta_at(0)))
-        pieces = rule(g, *asked)
-        for k in range(len(pieces)):
-            child = node.edge_node(k)
-            if child is not None and self.needed[child]:
-                self.deliver(child, pieces[k], g, n, waiting, owned)
-        return 0
+                args.append(metadata(saved_slot(node, index), what, op.save_kind[index] == SAVE_META, meta))
+        return args
 
-    cdef int add_region(self, Node child, object g, list args, Py_ssize_t n, dict waiting, set owned) except -1:
+    cdef int add_region(self, Node child, object g, object region, Py_ssize_t n, dict waiting, set owned) except -1:
         """What reading a region sends back: it joins the gradient that waits."""
         cdef GradMeta meta = child.meta_at(0)
         cdef object whole = waiting.get(child)
-        cdef object region = RULES["_getitem", "x"](*args)
         if whole is None or child not in owned:
             made = numpy.zeros((n, *meta.shape_tuple()), dtype=meta.dtype)
             if whole is not None:
@@ -308,11 +261,9 @@ cdef class Batch:
         whole[region] += g
         return 0
 
-    cdef int deliver(self, Node child, object r, object g, Py_ssize_t n, dict waiting, set owned) except -1:
-        """Add gradients to those that wait for a node, summed over what was broadcast."""
-        cdef object before
-        r = fitted(r, n, child.meta_at(0))
-        before = waiting.get(child)
+    cdef int deliver(self, Node child, object r, dict waiting, set owned) except -1:
+        """Add gradients to those that wait for a node."""
+        cdef object before = waiting.get(child)
         if before is None:
             waiting[child] = r
         elif child in owned:
@@ -321,19 +272,6 @@ cdef class Batch:
             waiting[child] = before + r
             owned.add(child)
         return 0
-
-
-cdef object fitted(object r, Py_ssize_t n, GradMeta meta):
-    """The gradients `r` as gradients of an array like `meta`."""
-    cdef tuple shape = (n, *meta.shape_tuple())
-    cdef tuple given = r.shape
-    cdef Py_ssize_t more = len(given) - len(shape), i
-    if given != shape:
-        if more < 0 or given[0] != n:
-            raise Declined
-        axes = [i + more for i in range(1, len(shape)) if shape[i] == 1 and given[i + more] != 1]
-        r = numpy.add.reduce(r, axis=(*range(1, 1 + more), *axes)).reshape(shape)
-    return r if r.dtype == meta.dtype else r.astype(meta.dtype)
 
 
 cdef Py_ssize_t size_of(GradMeta meta) except -1:
