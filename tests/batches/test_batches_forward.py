@@ -1,9 +1,9 @@
 """Each operation of the table on rows of arrays gives what a loop over the rows gives.
 
-The class: operation x call x which arrays have rows x how many rows (3, 1, none). Calls are those that the signatures
+The class: operation x call x which arrays have rows x how many rows (2, 1, none). Calls are those that the signatures
 give (tests/ops/test_structure.py: stacks, axes of both signs and None, operands of different ndim, lengths of zero and
-one; 270 operations, some 3,000 calls) and the samples of tests/ops, which have all other parameters. The reference is the
-operation on NumPy's arrays, row by row. What the batch itself does row by row has to be listed, with a reason.
+one; 230 operations) and samples of tests/ops, which have all other parameters. The reference is the operation on
+NumPy's arrays, row by row. What the batch itself does row by row has to be listed, with a reason.
 """
 
 import itertools
@@ -14,8 +14,10 @@ from samples import samples
 from test_structure import DEFAULTS, NO_CALLS, PARAMETERS, XP, array_of, calls, quietly
 
 from arraygrad.batches import derive
-from arraygrad.batches.derive import COMPOSED, PARAMETERS as ROW_PARAMETERS, ROW_BY_ROW, apply, plain_call
+from arraygrad.batches.derive import PARAMETERS as ROW_PARAMETERS
+from arraygrad.batches.derive import ROW_BY_ROW, apply
 from arraygrad.batches.namespace import namespace
+from arraygrad.batches.plain import plain_call
 from arraygrad.batches.values import Batched, NoBatch
 from arraygrad.core.tensor import Tensor
 from arraygrad.ops import OPS, TABLE
@@ -88,7 +90,8 @@ def compare(op, bound, n, said):
             assert values[i].shape == one.shape, (said, values[i].shape, one.shape)
             assert values[i].dtype == one.dtype, (said, values[i].dtype, one.dtype)
             if op.name not in ANY_VALUES:
-                np.testing.assert_allclose(values[i], one, rtol=1e-5 if one.itemsize == 4 else 1e-10, atol=1e-7)
+                near = np.allclose(values[i], one, rtol=1e-5 if one.itemsize == 4 else 1e-10, atol=1e-7, equal_nan=True)
+                assert near, (said, values[i], one)
         if n == 0:
             assert values.shape[1:] == np.shape(parts(expected[0])[at]), said
     return True
@@ -111,7 +114,7 @@ def test_batches_of_calls_drawn_from_the_signature_are_loops(name, looped):
     for place, (shapes, static) in enumerate(calls(name)):
         dtype = np.float32 if place % 4 == 3 and TABLE[name].chapter != "special" else np.float64
         given = [key for key in operands if key in shapes and key not in static]
-        for chosen, n in zip(choices(given), itertools.cycle([3, 1, 0] if place % 3 else [2, 3, 1]), strict=False):
+        for chosen, n in zip(choices(given), itertools.cycle([2, 1, 0] if place % 3 else [2, 1, 2]), strict=False):
             if not given:
                 continue
             arrays = {}
@@ -144,10 +147,11 @@ def with_samples():
 
 
 @pytest.mark.parametrize("name", with_samples())
-def test_batches_of_samples_are_loops(name, monkeypatch):
+def test_batches_of_samples_are_loops(name):
     rng = np.random.default_rng(4)
-    for case in samples(name):
-        n = 3
+    found = samples(name)
+    for case in found[:: -(-len(found) // 8)]:
+        n = 2
         for chosen in choices(range(len(case.arrays))):
             arrays, rows = [], []
             for i, a in enumerate(case.arrays):
@@ -163,11 +167,11 @@ def test_batches_of_samples_are_loops(name, monkeypatch):
             with quietly():
                 expected = [case.call(XP, *[np.asarray(row[i]) for row in rows]) for i in range(n)]
                 try:
-                    found = case.call(namespace, *arrays)
+                    made = case.call(namespace, *arrays)
                 except NoBatch:
                     assert name in ROW_BY_ROW or name in ("arange", "pad"), case.label
                     continue
-            for at, part in enumerate(parts(found)):
+            for at, part in enumerate(parts(made)):
                 if not isinstance(part, Batched) or name in TURNED:
                     continue
                 for i in range(n):
@@ -175,4 +179,4 @@ def test_batches_of_samples_are_loops(name, monkeypatch):
                     value = part.values if part.rows is None else part.values[i]
                     assert value.shape == one.shape, (case.label, chosen)
                     assert value.dtype == one.dtype, (case.label, chosen)
-                    np.testing.assert_allclose(value, one, rtol=1e-9, atol=1e-12, err_msg=f"{case.label} {chosen}")
+                    assert np.allclose(value, one, rtol=1e-9, atol=1e-12, equal_nan=True), (case.label, chosen)

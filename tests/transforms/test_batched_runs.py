@@ -3,8 +3,6 @@
 Held to the same rows computed one by one (`set_batched_runs(False)`), and in some programs to derivatives by hand.
 """
 
-import inspect
-
 import numpy as np
 import pytest
 from function_helpers import Cube
@@ -98,8 +96,28 @@ PROGRAMS = {
     "python numbers": lambda x: 1.0 / (1.0 + 2.0 * x) - (3 - x),
     "itself": lambda x: x,
     "a copy": lambda x: x.copy(),
+    "a gather": lambda x: x[np.array([2, 0, 2])] * 2.0,
+    "a gather of separated axes": lambda x: (T * x)[np.array([1, 0]), :, np.array([2, 2])],
+    "a mask": lambda x: x[np.array([True, False, True])] * 2.0,
+    "a put": lambda x: put(x),
+    "running sums": lambda x: np.cumsum(x) * np.cumprod(x),
+    "sorted": lambda x: np.sort(M * x, axis=0) * np.max(x) + np.min(M * x, axis=0),
+    "moments": lambda x: np.var(M * x, axis=0) + np.std(x) + np.prod(T * x, axis=(0, 1)),
+    "softmax": lambda x: ag.softmax(M * x, axis=-1) * ag.logsumexp(x),
+    "einsum": lambda x: np.einsum("aij,j,ik->ak", T, x, M * x),
+    "systems": lambda x: np.linalg.solve(np.eye(3) + np.outer(x, x), x) * np.linalg.det(np.diag(x) + 1.0),
+    "factors": lambda x: np.linalg.cholesky(np.eye(3) + np.outer(x, x)) + np.linalg.inv(np.diag(x + 1.0)),
+    "padded": lambda x: np.pad(M * x, 1, mode="reflect") * np.tile(x[:1], 5),
+    "norms": lambda x: np.linalg.norm(M * x, axis=0) * np.linalg.norm(x),
+    "differences": lambda x: np.diff(M * x, axis=0) + np.roll(x, 1),
     "a constant row": lambda x: np.stack([x[0] * 0.0 + 1.0, x[1]]),
 }
+
+
+def put(x):
+    y = np.zeros_like(M) + M * x
+    y[np.array([0, 2]), 1:] = x[1:]
+    return y * x
 
 
 def written(x):
@@ -253,9 +271,6 @@ UNUSUAL = {
     "a hook": (hooked, lambda x: np.diag(22 * x)),
     "a hook of a node": (node_hooked, lambda x: np.diag(22 * x)),
     "a hook of the argument": (leaf_hooked, lambda x: np.diag(20 * x)),
-    "a gather": (lambda x: x[np.array([2, 0, 2])] * 2.0, lambda x: 2.0 * np.eye(3)[[2, 0, 2]]),
-    "a mask": (lambda x: x[np.array([True, False, True])] * 2.0, lambda x: 2.0 * np.eye(3)[[0, 2]]),
-    "no rule for several runs": (lambda x: np.cumsum(x) * 1.0, lambda x: np.tril(np.ones((3, 3)))),
     "written views": (lambda x: write_view(x), lambda x: np.diag([3.0, 2.0, 2.0])),
 }
 

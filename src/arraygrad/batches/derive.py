@@ -1,6 +1,6 @@
 """What an operation does to rows of arrays, derived from its entry in the table: Note [Batches] in values.py.
 
-May import: batches.values, batches.keys, core.op (as ops.OPS), ops, core.tensor (NumPy's backend), numpy.
+May import: batches.values, batches.shapes, batches.plain, batches.keys, ops, numpy.
 
 An operation on arrays, some of which have an axis of rows in front, is one call of the same operation on NumPy's arrays
 with other static parameters. Which they are follows from the signature of core axes (`ops.structure`):
@@ -26,14 +26,15 @@ from typing import Any
 import numpy
 
 from arraygrad.batches import keys
-from arraygrad.batches.values import Batched, NoBatch, run
-from arraygrad.core.tensor import backend_of
+from arraygrad.batches.plain import PLAIN, plain_call
+from arraygrad.batches.shapes import is_array, lifted, own_rows, reshaped, rows_of, shape_of, with_rows
+from arraygrad.batches.values import Batched, NoBatch, run, served
 from arraygrad.ops import OPS, _einsum, _padding, _products
 from arraygrad.ops._axes import from_end
 from arraygrad.ops._helpers import normalize_shape
 from arraygrad.ops.structure import axis_parameter, core_axes, result_shapes, structure_of
 
-__all__ = ["COMPOSED", "ROW_BY_ROW", "apply", "one_by_one", "plain_call", "rows_of"]
+__all__ = ["COMPOSED", "PARAMETERS", "ROW_BY_ROW", "apply", "batched_in", "one_by_one"]
 
 _VALUES_DECIDE = "values decide the shape of a result, which may be another one in each row"
 # Operations whose batches are loops over the rows, and why.
@@ -74,51 +75,6 @@ _BESIDE: dict[tuple[str, str], int] = {("pinv", "rtol"): 0, ("matrix_rank", "rto
 # Rows of one operand are further columns of its last core axis where the others are one matrix.
 _PRODUCTS = ("matmul", "solve")
 
-PLAIN = backend_of(numpy.zeros(1)).rule_xp
-
-
-# -- calls of NumPy's -------------------------------------------------------------------------------------------------
-
-
-@functools.cache
-def plain_call(op) -> Callable:
-    """The operation on NumPy's arrays: a function of all its parameters in order."""
-    entry = op.entry
-    owner = getattr(PLAIN, entry.extension) if entry.extension else PLAIN
-    function = getattr(owner, op.name)
-    n, listed, names, defaults = op.n_positional, op.var_positional, op.params, op.defaults
-    if n == len(names) and listed < 0:
-        return function
-
-    def call(*bound):
-        positional = bound[:n] if listed < 0 else (*bound[:listed], *bound[listed])
-        named = {
-            names[i]: bound[i]
-            for i in range(n + (listed >= 0), len(names))
-            if listed >= 0 or bound[i] is not defaults[i]
-        }
-        return function(*positional, **named)
-
-    return call
-
-
-def _called(op, bound, arrays: list[int]) -> Callable:
-    """A function of the arrays that stand at `arrays` among the bound arguments, the others being as they are."""
-    call = plain_call(op)
-    if len(arrays) == len(bound):
-        return call
-    template = list(bound)
-    for i in arrays:
-        template[i] = None
-
-    def function(*values):
-        filled = template.copy()
-        for i, value in zip(arrays, values, strict=True):
-            filled[i] = value
-        return call(*filled)
-
-    return function
-
 
 def _wrap(op, made: Any) -> Any:
     """Results that are Batched in a tuple, named as the operation's, or the one result."""
@@ -148,49 +104,6 @@ def batched_in(value: Any) -> list[Batched]:
     return []
 
 
-def rows_of(arrays: list[Batched]) -> int | None:
-    """How many rows arrays have together. ValueError where they differ."""
-    found = {one.rows for one in arrays if one.rows is not None}
-    if len(found) > 1:
-        raise ValueError(f"arrays of {sorted(found)} rows in one operation")
-    return found.pop() if found else None
-
-
-def _lifted(x: Any, ndim: int) -> Any:
-    """`x` with ones behind its rows, of `ndim` dimensions in a row."""
-    if type(x) is not Batched or x.rows is None or x.ndim >= ndim:
-        return x
-    return _reshaped(x, (1,) * (ndim - x.ndim) + x.shape)
-
-
-def _reshaped(x: Batched, shape: tuple[int, ...]) -> Batched:
-    """`x` with another shape in each row."""
-    if x.shape == shape:
-        return x
-    whole = shape if x.rows is None else (x.rows, *shape)
-    return run(lambda a: numpy.reshape(a, whole), [x], x.rows)
-
-
-def _with_rows(x: Any, n: int, shape: tuple[int, ...] | None = None) -> Batched:
-    """`x` (an array, a number or a Batched) with an axis of `n` rows, broadcast to `shape` in each."""
-    x = x if type(x) is Batched else Batched(numpy.asarray(x), None)
-    if shape is None:
-        shape = x.shape
-    if x.rows is not None and x.shape == shape:
-        return x
-    x = _lifted(x, len(shape))
-    whole = (n, *shape)
-    return run(lambda a: numpy.broadcast_to(a, whole), [x], n)
-
-
-def _shape(x: Any) -> tuple[int, ...]:
-    return x.shape if hasattr(x, "shape") else ()
-
-
-def _is_array(x: Any) -> bool:
-    return type(x) is Batched or isinstance(x, numpy.ndarray)
-
-
 # -- one operation ----------------------------------------------------------------------------------------------------
 
 
@@ -215,11 +128,9 @@ def apply(op, bound: tuple) -> Any:
         return one_by_one(op, bound, n)
     if op.name in COMPOSED:
         operands = zip(structure_of(op.entry).operands, bound, strict=False)
-        if any(len(_shape(x)) > len(operand.dims or ()) for operand, x in operands):
+        if any(len(shape_of(x)) > len(operand.dims or ()) for operand, x in operands):
             return one_by_one(op, bound, n)
-        from arraygrad.batches.namespace import namespace
-
-        return op.entry.forward(namespace, *bound)
+        return op.entry.forward(served(), *bound)
     own = _OWN.get(op.name)
     if own is not None:
         made = own(op, dict(zip(op.params, bound, strict=True)), n)
@@ -240,13 +151,15 @@ def _dtype_of(arg: Any) -> Any:
 
 def _everywhere(op, bound: tuple) -> Any:
     """The operation on arrays that are the same in all rows."""
+    call, several = plain_call(op), op.entry.results is not None
+    if not any(type(arg) in (list, tuple, slice) for arg in bound):
+        return _wrap(op, run(call, list(bound), None, several))
     template, found = _template(bound)
-    call = plain_call(op)
 
     def function(*values):
         return call(*[_filled(arg, values) for arg in template])
 
-    return _wrap(op, run(function, list(found), None, op.entry.results is not None))
+    return _wrap(op, run(function, list(found), None, several))
 
 
 def _template(bound: tuple) -> tuple[list, list[Batched]]:
@@ -308,11 +221,9 @@ def one_by_one(op, bound: tuple, n: int) -> Any:
 
 def _elementwise(op, bound: tuple, n: int) -> Any:
     """A function of the same element of each array: arrays with rows get as many dimensions as the largest."""
-    arrays = [i for i, arg in enumerate(bound) if _is_array(arg)]
+    arrays = [i for i, arg in enumerate(bound) if is_array(arg)]
     ndim = max([bound[i].ndim for i in arrays])
-    given = [_lifted(bound[i], ndim) for i in arrays]
-    several = op.entry.results is not None
-    return run(_called(op, bound, arrays), given, n, several)
+    return run(plain_call(op), [lifted(arg, ndim) for arg in bound], n, op.entry.results is not None)
 
 
 # -- by the signature of core axes -------------------------------------------------------------------------------------
@@ -326,7 +237,7 @@ def _by_structure(op, bound: tuple, n: int, where: set[str]) -> Any:
     names = [operand.name for operand in found.operands]
     if not where <= {*names, *[name for own, name in _BESIDE if own == entry.name]}:
         return None
-    shapes = {name: _shape(values[name]) for name in names if values[name] is not None}
+    shapes = {name: shape_of(values[name]) for name in names if values[name] is not None}
     statics = {name: _released(value) for name, value in values.items() if name not in names}
     values.update({name: value for name, value in statics.items() if (entry.name, name) not in _BESIDE})
     along = axis_parameter(entry)
@@ -360,14 +271,14 @@ def _by_loops(op, values, n, found, along, axes, expected) -> Any:
         or (group and values[along] is None and (name in _FLATTENED or (name == "norm" and len(axes[first.name]) > 2)))
     )
     if flat:
-        if name not in _FLATTENS and len(_shape(values[first.name])) != 1 and not group:
+        if name not in _FLATTENS and len(shape_of(values[first.name])) != 1 and not group:
             return None
         shape = (math.prod(values[first.name].shape),)
-        given[first.name] = _reshaped(_with_rows(values[first.name], n), shape)
+        given[first.name] = reshaped(with_rows(values[first.name], n), shape)
         axes = {**axes, first.name: (-1,)}
         changed = True
     if along is not None and group and not flat and not axes[first.name]:
-        given[first.name] = _reshaped(_with_rows(values[first.name], n), (*values[first.name].shape, 1))
+        given[first.name] = reshaped(with_rows(values[first.name], n), (*values[first.name].shape, 1))
         axes = {**axes, first.name: (-1,)}
         changed = True
     for operand in arrays:
@@ -382,24 +293,21 @@ def _by_loops(op, values, n, found, along, axes, expected) -> Any:
             return None
     elif len({axes[operand.name] for operand in arrays if axes[operand.name]}) > 1 and along is not None:
         return _cores_at_the_end(op, values, given, n, arrays, along, axes, expected)
-    beside = [other for own, other in _BESIDE if own == name and _is_array(values[other])]
-    cores = {**{operand.name: len(axes[operand.name]) for operand in arrays}, **{other: 0 for other in beside}}
+    beside = [other for own, other in _BESIDE if own == name and is_array(values[other])]
+    cores = {**{operand.name: len(axes[operand.name]) for operand in arrays}, **dict.fromkeys(beside, 0)}
     given.update({other: values[other] for other in beside})
-    if any(_rows(given[other]) is not None for other in beside):
-        given = {key: _with_rows(x, n) if _is_array(x) else x for key, x in given.items()}
-    loops = max([len(_shape(x)) - cores[key] for key, x in given.items() if x is not None])
-    given = {key: _lifted(x, loops + cores[key]) for key, x in given.items()}
+    if any(own_rows(given[other]) is not None for other in beside):
+        given = {key: with_rows(x, n) if is_array(x) else x for key, x in given.items()}
+    loops = max([len(shape_of(x)) - cores[key] for key, x in given.items() if x is not None])
+    given = {key: lifted(x, loops + cores[key]) for key, x in given.items()}
     if name in _PRODUCTS:
-        folded = _folded(op, given, loops, n)
+        folded = _folded(op, given, n)
         if folded is not None:
             return _fitted(folded, expected, n, changed)
     bound = {**values, **given}
     if along is not None:
         bound[along] = _axis_from_end(op, values, along, axes[first.name], changed)
-    order = tuple([bound[param] for param in op.params])
-    places = [op.params.index(key) for key, x in given.items() if _is_array(x)]
-    several = entry.results is not None
-    made = run(_called(op, order, places), [order[i] for i in places], n, several)
+    made = run(plain_call(op), [bound[param] for param in op.params], n, entry.results is not None)
     return _fitted(made, expected, n, changed)
 
 
@@ -409,31 +317,31 @@ def _axis_from_end(op, values, along, own, changed):
     if given is None or changed:
         (dims,) = [operand.dims for operand in structure_of(op.entry).operands[:1]]
         return own if dims and dims[0].endswith("*") and op.name not in _FLATTENED else own[0]
-    ndim = len(_shape(values[structure_of(op.entry).operands[0].name]))
+    ndim = len(shape_of(values[structure_of(op.entry).operands[0].name]))
     return _ended(given, ndim)
 
 
 def _explicit(x: Any, dims: tuple[str, ...], n_own: int) -> Any:
     """`x`, whose last axes are those of `dims` that are not optional, with optional ones of length one."""
-    shape = _shape(x)
+    shape = shape_of(x)
     loops, core = shape[: len(shape) - n_own], iter(shape[len(shape) - n_own :])
     full = (*loops, *[1 if dim.endswith("?") else next(core) for dim in dims])
-    return _reshaped(x, full) if type(x) is Batched else numpy.reshape(x, full)
+    return reshaped(x, full) if type(x) is Batched else numpy.reshape(x, full)
 
 
 def _all_with_rows(given, values, axes, n) -> bool:
     """Gives all operands rows; one without axes gets those of the largest, with length one along the core axis."""
-    ndim = max([len(_shape(x)) for x in given.values()])
-    largest = next(_shape(x) for x in given.values() if len(_shape(x)) == ndim)
+    ndim = max([len(shape_of(x)) for x in given.values()])
+    largest = next(shape_of(x) for x in given.values() if len(shape_of(x)) == ndim)
     along = next(own for own in axes.values() if own)
     for name, x in given.items():
-        if not _is_array(x):
+        if not is_array(x):
             continue
-        if len(_shape(x)) == ndim:
-            given[name] = _with_rows(x, n)
-        elif not _shape(x):
+        if len(shape_of(x)) == ndim:
+            given[name] = with_rows(x, n)
+        elif not shape_of(x):
             shape = tuple([1 if i - ndim == along[0] else length for i, length in enumerate(largest)])
-            given[name] = _with_rows(x, n, shape)
+            given[name] = with_rows(x, n, shape)
         else:
             return False
     return True
@@ -448,9 +356,8 @@ def _cores_at_the_end(op, values, given, n, arrays, along, axes, expected) -> An
         x = x if type(x) is Batched else Batched(numpy.asarray(x), None)
         moved[operand.name] = run(lambda a, axis=axis: numpy.moveaxis(a, axis, -1), [x], x.rows)
     ndim = max([x.ndim for x in moved.values()])
-    order = tuple([{**values, **{k: _lifted(x, ndim) for k, x in moved.items()}, along: -1}[p] for p in op.params])
-    places = [op.params.index(key) for key in moved]
-    made = run(_called(op, order, places), [order[i] for i in places], n)
+    bound = {**values, **{key: lifted(x, ndim) for key, x in moved.items()}, along: -1}
+    made = run(plain_call(op), [bound[param] for param in op.params], n)
     (shape,) = expected
     if len(shape) < ndim:
         return made
@@ -464,54 +371,48 @@ def _fitted(made: Any, expected, n: int, changed: bool) -> Any:
         return made
     several = isinstance(made, list)
     each = [
-        _reshaped(one, tuple(shape)) if shape is not None and None not in shape else one
+        reshaped(one, tuple(shape)) if shape is not None and None not in shape else one
         for one, shape in zip(made if several else [made], expected, strict=True)
     ]
     return each if several else each[0]
 
 
-def _folded(op, given, loops: int, n: int) -> Any:
+def _folded(op, given, n: int) -> Any:
     """A product of matrices, or a system, of which one operand is one matrix: rows are further columns of the other.
 
     A stack of thin products costs a call of BLAS for each. None where both are stacks.
     """
     a, b = [given[operand.name] for operand in structure_of(op.entry).operands]
-    for matrix, stack, left in ((a, b, False), (b, a, True)):
-        if _rows(matrix) is not None or math.prod(_shape(matrix)[:-2]) != 1:
-            continue
-        if (op.name == "solve" and left) or _rows(stack) is None:
-            continue
-        shape = stack.shape
-        m = _shape(matrix)[-1] if left or op.name == "solve" else _shape(matrix)[-2]
-        square = _shape(matrix)[-2:]
-        call = plain_call(op)
-        if left:  # (rows, ..., k, m) @ (m, p)
-            whole, result = (-1, shape[-1]), (n, *shape[:-1], m)
-            if 0 in shape or not n:
-                return None
-            return run(
-                lambda x, y: call(x.reshape(whole), y.reshape(square)).reshape(result), [stack, matrix], n
-            )
-        whole, result = (shape[-2], -1), (*shape[:-2], shape[-1])
-        if 0 in shape or not n:
-            return None
-        if shape[-1] == 1 and op.name == "matmul":  # (m, k) @ (rows, ..., k, 1): (rows, k) @ (k, m)
-            result = (n, *shape[:-2], m, 1)
-            return run(
-                lambda x, y: call(x.reshape(-1, shape[-2]), y.reshape(square).T).reshape(result), [stack, matrix], n
-            )
-
-        def columns(x, y):
-            moved = numpy.moveaxis(x, -2, 0)
-            found = call(y.reshape(square), moved.reshape(whole))
-            return numpy.moveaxis(found.reshape((found.shape[0], *moved.shape[1:])), 0, -2)
-
-        return run(columns, [stack, matrix], n)
+    if 0 in shape_of(a) or 0 in shape_of(b) or not n:
+        return None
+    if own_rows(a) is None and math.prod(shape_of(a)[:-2]) == 1:
+        return _times_stack(op, a, b, n)
+    if own_rows(b) is None and math.prod(shape_of(b)[:-2]) == 1 and op.name == "matmul":
+        return _stack_times(op, a, b, n)
     return None
 
 
-def _rows(x: Any) -> int | None:
-    return x.rows if type(x) is Batched else None
+def _times_stack(op, matrix: Any, stack: Batched, n: int) -> Batched:
+    """matmul or solve of one matrix and a stack (rows, ..., k, p)."""
+    call, shape, square = plain_call(op), stack.shape, shape_of(matrix)[-2:]
+    if shape[-1] == 1 and op.name == "matmul":  # a vector in each: (rows, k) @ (k, m)
+        flat, result = (-1, shape[-2]), (n, *shape[:-2], square[0], 1)
+        return run(lambda y, x: call(x.reshape(flat), y.reshape(square).T).reshape(result), [matrix, stack], n)
+    whole = (shape[-2], -1)
+
+    def columns(y, x):
+        moved = numpy.moveaxis(x, -2, 0)
+        found = call(y.reshape(square), moved.reshape(whole))
+        return numpy.moveaxis(found.reshape((len(found), *moved.shape[1:])), 0, -2)
+
+    return run(columns, [matrix, stack], n)
+
+
+def _stack_times(op, stack: Batched, matrix: Any, n: int) -> Batched:
+    """matmul of a stack (rows, ..., m, k) and one matrix."""
+    call, shape, square = plain_call(op), stack.shape, shape_of(matrix)[-2:]
+    flat, result = (-1, shape[-1]), (n, *shape[:-1], square[1])
+    return run(lambda x, y: call(x.reshape(flat), y.reshape(square)).reshape(result), [stack, matrix], n)
 
 
 # -- of all axes ------------------------------------------------------------------------------------------------------
@@ -522,29 +423,30 @@ def _of_all_axes(op, values, n: int) -> Any:
     found = structure_of(op.entry)
     (result,) = found.results
     match = re.fullmatch(r"\*(\w+)(?:\(.*\))?", (result.dims or ("?",))[0])
-    rewrite = WHOLE.get(match[1]) if match else None
     name = found.operands[0].name
+    if match and match[1] in _RESHAPED and type(values[name]) is Batched:
+        own = values[name].shape
+        try:
+            (shape,) = result_shapes(op.entry, {name: own}, values)
+        except (IndexError, ValueError):
+            return None
+        if match[1] == "reshaped":
+            open_ended = -1 in normalize_shape(values["shape"]) and not math.prod(own)  # an error of NumPy's
+            right = math.prod(shape) == math.prod(own) and not open_ended
+        else:
+            right = [length for length in shape if length != 1] == [length for length in own if length != 1]
+        return reshaped(values[name], tuple(shape)) if right or shape == own else None
+    rewrite = WHOLE.get(match[1]) if match else None
     if rewrite is None or len(found.operands) > 1 or type(values[name]) is not Batched:
         return None
     x, changes = rewrite(values[name], values, n)
     bound = {**values, **changes, name: x}
-    order = tuple([bound[param] for param in op.params])
-    return run(_called(op, order, [op.params.index(name)]), [x], n)
+    return run(plain_call(op), [bound[param] for param in op.params], n)
 
 
 def _to_shape(x, values, n):
     shape = normalize_shape(values["shape"])
-    return _lifted(x, len(shape)), {"shape": (n, *shape)}
-
-
-def _to_reshaped(x, values, n):
-    shape = normalize_shape(values["shape"])
-    known = math.prod([length for length in shape if length != -1])
-    if known and math.prod(x.shape) % known == 0:
-        shape = tuple([math.prod(x.shape) // known if length == -1 else length for length in shape])
-    if math.prod(shape) != math.prod(x.shape) or -1 in shape:
-        raise ValueError(f"cannot reshape array of size {math.prod(x.shape)} into shape {values['shape']}")
-    return x, {"shape": (n, *shape)}
+    return lifted(x, len(shape)), {"shape": (n, *shape)}
 
 
 def _ended(given: Any, ndim: int) -> Any:
@@ -558,11 +460,6 @@ def _from_end(*names):
     return lambda x, values, n: (x, {name: _ended(values[name], x.ndim) for name in names})
 
 
-def _expanded(x, values, n):
-    given = values["axis"]
-    return x, {"axis": _ended(given, x.ndim + (len(given) if isinstance(given, (tuple, list)) else 1))}
-
-
 def _permuted(x, values, n):
     axes = values["axes"]
     axes = tuple(range(x.ndim))[::-1] if axes is None else tuple(axes)
@@ -574,7 +471,7 @@ def _permuted(x, values, n):
 def _tiled(x, values, n):
     repetitions = normalize_shape(values["repetitions"])
     ndim = max(x.ndim, len(repetitions))
-    return _lifted(x, ndim), {"repetitions": (1, *(1,) * (ndim - len(repetitions)), *repetitions)}
+    return lifted(x, ndim), {"repetitions": (1, *(1,) * (ndim - len(repetitions)), *repetitions)}
 
 
 def _padded(x, values, n):
@@ -586,13 +483,12 @@ def _padded(x, values, n):
     return x, changes
 
 
+# Functions of ops.structure.HELPERS of which the result's shape says all.
+_RESHAPED = ("reshaped", "expanded", "squeezed")
 # Function of ops.structure.HELPERS in a result's signature (or the parameter that is its shape) -> what the array and
 # the parameters that stand in it are with an axis of rows in front.
 WHOLE: dict[str, Callable] = {
     "sized": _to_shape,
-    "reshaped": _to_reshaped,
-    "expanded": _expanded,
-    "squeezed": _from_end("axis"),
     "permuted": _permuted,
     "moved": _from_end("source", "destination"),
     "tiled": _tiled,
@@ -605,10 +501,10 @@ WHOLE: dict[str, Callable] = {
 
 
 def _concat(op, values, n):
-    arrays = [_with_rows(x, n) for x in values["arrays"]]
+    arrays = [with_rows(x, n) for x in values["arrays"]]
     axis = values["axis"]
     if axis is None:
-        arrays, axis = [_reshaped(x, (x.size,)) for x in arrays], -1
+        arrays, axis = [reshaped(x, (x.size,)) for x in arrays], -1
     else:
         axis = from_end(axis, arrays[0].ndim)
         if len({x.ndim for x in arrays}) > 1:
@@ -617,7 +513,7 @@ def _concat(op, values, n):
 
 
 def _stack(op, values, n):
-    arrays = [_with_rows(x, n) for x in values["arrays"]]
+    arrays = [with_rows(x, n) for x in values["arrays"]]
     return _joined(op, arrays, from_end(values["axis"], arrays[0].ndim + 1), n)
 
 
@@ -628,12 +524,12 @@ def _joined(op, arrays, axis, n):
 
 def _broadcast_arrays(op, values, n):
     arrays = values["arrays"]
-    shape = numpy.broadcast_shapes(*[_shape(x) for x in arrays])
-    return [_with_rows(x, n, shape) for x in arrays]
+    shape = numpy.broadcast_shapes(*[shape_of(x) for x in arrays])
+    return [with_rows(x, n, shape) for x in arrays]
 
 
 def _meshgrid(op, values, n):
-    arrays = [_with_rows(x, n) for x in values["arrays"]]
+    arrays = [with_rows(x, n) for x in values["arrays"]]
     order = list(range(len(arrays)))
     if values["indexing"] == "xy" and len(arrays) > 1:
         order[:2] = [1, 0]
@@ -643,7 +539,7 @@ def _meshgrid(op, values, n):
     for x, at in zip(arrays, order, strict=True):
         lengths[at] = x.size
     spread = [
-        _reshaped(x, tuple([x.size if i == at else 1 for i in range(len(arrays))]))
+        reshaped(x, tuple([x.size if i == at else 1 for i in range(len(arrays))]))
         for x, at in zip(arrays, order, strict=True)
     ]
     whole = (n, *lengths)
@@ -660,14 +556,14 @@ def _like(op, values, n):
 
 def _full(op, values, n):
     value, x = values["fill_value"], values.get("x")
-    shape = normalize_shape(values["shape"]) if x is None else _shape(x)
+    shape = normalize_shape(values["shape"]) if x is None else shape_of(x)
     dtype = values["dtype"] if values["dtype"] is not None or x is None else x.dtype
-    if _shape(value):
+    if shape_of(value):
         return None
-    if _rows(value) is None:
+    if own_rows(value) is None:
         options = {} if dtype is None else {"dtype": dtype}
         return run(lambda a: PLAIN.full(shape, a, **options), [value], None)
-    whole, value = (n, *shape), _lifted(value, len(shape))
+    whole, value = (n, *shape), lifted(value, len(shape))
     return run(lambda a: numpy.array(numpy.broadcast_to(a, whole), dtype=dtype), [value], n)
 
 
@@ -677,11 +573,11 @@ def _letter(text: str) -> str:
 
 def _labelled(op, subscripts, arrays, n, **options):
     """The einsum of arrays, with a label for rows."""
-    inputs, output = _einsum._read(subscripts, tuple([len(_shape(x)) for x in arrays]))
+    inputs, output = _einsum._read(subscripts, tuple([len(shape_of(x)) for x in arrays]))
     text = _einsum._text(inputs, output)
     rows = _letter(text)
     terms, _, result = text.partition("->")
-    terms = [rows + term if _rows(x) is not None else term for term, x in zip(terms.split(","), arrays, strict=True)]
+    terms = [rows + term if own_rows(x) is not None else term for term, x in zip(terms.split(","), arrays, strict=True)]
     whole = f"{','.join(terms)}->{rows}{result}"
     call = plain_call(OPS["_einsum"])
     return run(lambda *each: call(whole, each, True), list(arrays), n)
@@ -698,7 +594,7 @@ def _einsum_view(op, values, n):
 def _product(op, values, n):
     """tensordot, inner and outer: labels for the free axes of both and for those that are summed."""
     a, b = values["x1"], values["x2"]
-    n_a, n_b = len(_shape(a)), len(_shape(b))
+    n_a, n_b = len(shape_of(a)), len(shape_of(b))
     axes = {"outer": 0, "_inner": ((n_a - 1,), (n_b - 1,))}.get(op.name, values.get("axes"))
     if op.name == "outer":  # of the flattened arrays, in NumPy
         if n_a != 1 or n_b != 1:
@@ -710,7 +606,7 @@ def _product(op, values, n):
     of_a = letters[:n_a]
     of_b = {axis: of_a[other] for axis, other in zip(summed_b, summed_a, strict=True)}
     of_b.update(dict(zip(free_b, letters[n_a:], strict=False)))
-    if any(_shape(a)[i] != _shape(b)[j] for i, j in zip(summed_a, summed_b, strict=True)):
+    if any(shape_of(a)[i] != shape_of(b)[j] for i, j in zip(summed_a, summed_b, strict=True)):
         return None
     text = "".join([of_b[i] for i in range(n_b)])
     out = "".join([of_a[i] for i in range(n_a) if i not in summed_a]) + "".join([of_b[i] for i in free_b])

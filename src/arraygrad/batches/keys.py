@@ -1,6 +1,6 @@
 """Indexing of rows: keys with an index of rows in front.
 
-May import: batches.values; batches.derive on first use; ops._axes, numpy.
+May import: batches.values, batches.shapes, batches.plain, ops, numpy.
 
 A key is written out first: a slice in the place of `...`, arrays of integers in the place of lists and masks. Without
 arrays, a slice in front serves. With arrays NumPy puts their common axes where the first of them stands if they are
@@ -20,10 +20,15 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from arraygrad.batches.plain import PLAIN, plain_call
+from arraygrad.batches.shapes import lifted, reshaped, with_rows
 from arraygrad.batches.values import Batched, run
+from arraygrad.ops import OPS
 from arraygrad.ops._axes import from_end
 
-__all__ = ["behind_rows", "getitem", "getitem_adjoint", "is_region", "put", "take", "take_adjoint", "take_along_axis_adjoint"]
+__all__ = [
+    "behind_rows", "getitem", "getitem_adjoint", "is_region", "put", "take", "take_adjoint", "take_along_axis_adjoint",
+]  # fmt: skip
 
 
 def is_region(key: Any) -> bool:
@@ -162,13 +167,11 @@ def getitem(op, values, n):
 
 def getitem_adjoint(op, values, n):
     """Zeros of a shape with x added at a key."""
-    from arraygrad.batches.derive import _with_rows, plain_call
-
     shape = tuple(values["shape"])
     key = _key(values["key"], len(shape), shape, n, True)
     if key is None:
         return None
-    x = _moved(_with_rows(values["x"], n), key.target, key.source)
+    x = _moved(with_rows(values["x"], n), key.target, key.source)
     call, whole = plain_call(op), (n, *shape)
     parts, places = key.parts, [i for i, _ in key.arrays]
     return run(lambda a, *arrays: call(a, whole, _filled(parts, places, arrays)), [x, *[a for _, a in key.arrays]], n)
@@ -176,9 +179,7 @@ def getitem_adjoint(op, values, n):
 
 def put(op, values, n):
     """A copy of x with a value at a key, or added there."""
-    from arraygrad.batches.derive import _lifted, _with_rows, plain_call
-
-    x = _with_rows(values["x"], n)
+    x = with_rows(values["x"], n)
     key = _key(values["key"], x.ndim, x.shape, n, True)
     if key is None:
         return None
@@ -188,7 +189,7 @@ def put(op, values, n):
             return None
         value = value if type(value) is Batched else Batched(value, None)
         if value.rows is not None or key.source:
-            value = _lifted(_with_rows(value, n), key.region)
+            value = lifted(with_rows(value, n), key.region)
             value = _moved(value, key.target, key.source)
     call = plain_call(op)
     parts, places = key.parts, [i for i, _ in key.arrays]
@@ -199,26 +200,20 @@ def put(op, values, n):
 
 def take(op, values, n):
     """take(x, indices, axis)."""
-    from arraygrad.batches.derive import _reshaped
-
     x, indices, axis = values["x"], values["indices"], values["axis"]
     if axis is None:
-        x = _reshaped(x, (x.size,)) if type(x) is Batched else numpy.reshape(x, (-1,))
+        x = reshaped(x, (x.size,)) if type(x) is Batched else numpy.reshape(x, (-1,))
         axis = -1
     axis = from_end(axis, x.ndim)
     if type(indices) is Batched and indices.rows is not None:
         key = ((slice(None),) * (axis + x.ndim)) + (indices,)
         return getitem(op, {"x": x, "key": key}, n)
-    from arraygrad.batches.derive import PLAIN
 
     return run(lambda a, i: PLAIN.take(a, i, axis=axis), [x, indices], n)
 
 
 def take_adjoint(op, values, n):
     """Zeros of a shape with x added at indices along an axis."""
-    from arraygrad.batches.derive import plain_call
-    from arraygrad.ops import OPS
-
     x, indices, shape = values["x"], values["indices"], tuple(values["shape"])
     axis = from_end(0 if values["axis"] is None else values["axis"], len(shape))
     if type(indices) is Batched and indices.rows is not None:
@@ -230,12 +225,10 @@ def take_adjoint(op, values, n):
 
 def take_along_axis_adjoint(op, values, n):
     """Zeros of a shape with x added at indices along an axis, the other axes in step."""
-    from arraygrad.batches.derive import _with_rows, plain_call
-
     shape = tuple(values["shape"])
     if len(shape) != values["x"].ndim:
         return None
     axis = from_end(values["axis"], len(shape))
     call, whole = plain_call(op), (n, *shape)
-    given = [_with_rows(values[name], n) for name in ("x", "indices")]
+    given = [with_rows(values[name], n) for name in ("x", "indices")]
     return run(lambda a, i: call(a, i, whole, axis), given, n)

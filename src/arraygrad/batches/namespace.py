@@ -1,14 +1,18 @@
 """The namespace of Batched: every function of the table, on rows of arrays.
 
-May import: batches.values, batches.derive, ops. Rules and forwards get it as `xp`, arrays as `__array_namespace__()`.
+May import: batches.values, batches.derive, batches.plain, ops, numpy. Rules and forwards get it as `xp`, arrays as
+`__array_namespace__()`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from arraygrad.batches.derive import PLAIN, apply, batched_in
-from arraygrad.batches.values import Batched
+import numpy
+
+from arraygrad.batches.derive import apply, batched_in
+from arraygrad.batches.plain import PLAIN, plain_call
+from arraygrad.batches.values import Batched, serve
 from arraygrad.ops import OPS
 
 __all__ = ["Namespace", "namespace"]
@@ -56,23 +60,14 @@ def _function(op):
         bound = bind(args, kwargs)
         if batched_in(list(bound)):
             return apply(op, bound)
-        return _constant(apply_plain(op, bound))
+        return _constant(plain_call(op)(*bound))
 
     function.__name__ = function.__qualname__ = op.name
     return function
 
 
-def apply_plain(op, bound):
-    """The operation where no argument is Batched."""
-    from arraygrad.batches.derive import plain_call
-
-    return plain_call(op)(*bound)
-
-
 def _constant(made):
     """Arrays that are the same in all rows, as Batched."""
-    import numpy
-
     if isinstance(made, (numpy.ndarray, numpy.generic)):
         return Batched(numpy.asarray(made), None)
     if type(made) in (list, tuple):
@@ -81,3 +76,4 @@ def _constant(made):
 
 
 namespace = Namespace()
+serve(namespace)

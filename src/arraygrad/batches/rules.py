@@ -1,6 +1,6 @@
 """Gradients in many rows: a rule of the table run once on rows, and plans of what it did.
 
-May import: batches.values, batches.derive, batches.namespace, numpy.
+May import: batches.values, batches.shapes, batches.namespace, numpy.
 
 A rule gets what the table's plan of it says, arrays as Batched. What the engine does behind a rule is done here for all
 rows: conjugation, the sum over broadcast axes, the real part, the cast. The calls that this made are kept on a tape for
@@ -14,14 +14,33 @@ from typing import Any
 
 import numpy
 
-from arraygrad.batches.derive import _with_rows
 from arraygrad.batches.namespace import namespace
+from arraygrad.batches.shapes import with_rows
 from arraygrad.batches.values import Batched, NoBatch, Tape, run
 
 __all__ = ["ALONE", "READ", "arguments", "pull"]
 
 # Operations whose rules have no form for rows: see derive.ROW_BY_ROW.
 ALONE = frozenset(["_implicit", "_to_backend", "from_dlpack"])
+# Operations whose rules read values, and what for. Those that differ by row have the rows done one by one.
+READ: dict[str, str] = {
+    "_add_at": "the places of a mask",
+    "_cofactor": "whether a matrix of the stack is near singular",
+    "_eigh_upper": "whether gradients reach vectors of equal eigenvalues",
+    "_getitem": "the places of a mask",
+    "_getitem_adjoint": "the places of a mask",
+    "_segment_folds": "where segments begin",
+    "_segment_sums": "where segments begin",
+    "_setitem": "the places of a mask",
+    "eig": "whether gradients depend on the vectors' phases",
+    "eigh": "whether gradients reach vectors of equal eigenvalues",
+    "eigvals": "whether there is a full set of vectors",
+    "logsumexp": "whether there are infinite numbers",
+    "pinv": "whether rtol leaves out singular values that are not zero",
+    "repeat": "how often each element is repeated",
+    "slogdet": "whether a matrix of the stack is singular",
+    "svd": "whether gradients reach vectors that are arbitrary",
+}
 _MOST_PLANS = 512  # kept; each holds a few hundred bytes
 _LARGEST_CONSTANTS = 1 << 16  # bytes of arrays that a plan may hold
 _plans: dict[tuple, Any] = {}  # what a rule was given -> (Tape, where its result stands); False: values are read
@@ -78,9 +97,7 @@ def _planned(op, k, args, found, n, shape, dtype, conj, key):
     except NoBatch:
         made = None
     else:
-        places = [
-            -1 if one is None else one.slot if one.tape is tape else tape.place(one.values) for one in made
-        ]
+        places = [-1 if one is None else one.slot if one.tape is tape else tape.place(one.values) for one in made]
         tape.template[: len(found)] = [None] * len(found)
         if sum([one.nbytes for one in tape.template if isinstance(one, numpy.ndarray)]) > _LARGEST_CONSTANTS:
             return made
@@ -152,7 +169,7 @@ def _conjugated(g):
 
 def _fitted(r: Batched, n: int, shape: tuple[int, ...], dtype: Any) -> Batched:
     """The gradient as that of an array of a shape and dtype, with rows."""
-    r = _with_rows(r, n)
+    r = with_rows(r, n)
     if r.shape != shape:
         more = r.ndim - len(shape)
         if more < 0 or any(own not in (1, given) for own, given in zip(shape, r.shape[more:], strict=True)):
@@ -183,5 +200,3 @@ def _metadata(value: Any, what: str) -> Any:
         return tuple([_metadata(one, what) for one in value])
     missing = {"shape": (), "dtype": None, "device": "cpu"}
     return getattr(value, what, missing[what])
-
-

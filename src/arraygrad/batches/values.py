@@ -1,6 +1,6 @@
 """What stands for several arrays of one shape.
 
-May import: numpy only; `derive` on first use. Functions of Batched are in `derive`.
+May import: numpy. Functions come from the namespace, which `namespace.py` hands in.
 
 Note [Batches]
 ~~~~~~~~~~~~~~
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy
 
-__all__ = ["Batched", "NoBatch", "Tape", "run", "shared"]
+__all__ = ["Batched", "NoBatch", "Tape", "run", "serve", "served", "shared"]
 
 
 class NoBatch(Exception):
@@ -87,7 +87,7 @@ class Batched:
     mT = property(lambda self: _call("matrix_transpose", self))
 
     def __array_namespace__(self, api_version=None):
-        return _namespace()
+        return served()
 
     def __getitem__(self, key):
         return _call("_getitem", self, key)
@@ -151,13 +151,20 @@ def shared(value: Any) -> Any:
 
 
 def _call(name, *args):
-    return getattr(_namespace(), name)(*args)
+    return getattr(served(), name)(*args)
 
 
-def _namespace():
-    from arraygrad.batches.namespace import namespace
+_served: list[Any] = []  # the namespace, which stands on this module
 
-    return namespace
+
+def serve(space: Any) -> None:
+    """Give all Batched their namespace."""
+    _served[:] = [space]
+
+
+def served() -> Any:
+    """The namespace of all Batched."""
+    return _served[0]
 
 
 def _operators() -> None:
