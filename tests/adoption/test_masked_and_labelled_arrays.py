@@ -28,18 +28,18 @@ REFUSED = {
     "array": lambda x: np.ma.array(x, mask=MASK).sum(),
     "masked_array": lambda x: np.ma.masked_array(x, MASK).mean(),
     "filled": lambda x: np.ma.array(x, mask=MASK).filled(0.0).sum(),
-    "masked_invalid": lambda x: np.ma.masked_invalid(x).mean(),
+    "masked_invalid": lambda x: np.ma.masked_invalid(np.where(MASK, np.inf, x)).mean(),
     "on the left": lambda x: (M * x).sum(),
     "on the right": lambda x: (x * M).sum(),
     "a number": lambda x: (x.sum() * M).sum(),
     "plus an element": lambda x: (M + x[0]).mean(),
     "stored": stored,
     "dot": lambda x: np.ma.dot(M, x),
-    "average": lambda x: np.ma.average(x, weights=[1.0, 2.0, 3.0]),
+    "average": lambda x: np.ma.average(M, weights=x),
     "median": lambda x: np.ma.median(x),
     "multiply": lambda x: np.sum(np.multiply(M, x)),
-    "concatenate": lambda x: np.ma.concatenate([x, x]).sum(),
-    "sqrt": lambda x: np.ma.sqrt(x).sum(),
+    "concatenate": lambda x: np.ma.concatenate([x, M]).sum(),
+    "sqrt": lambda x: np.ma.sqrt(x - 1.5).sum(),
 }
 
 

@@ -40,7 +40,7 @@ VIEWS = {
     "view": (lambda a: a.view(np.int64), lambda v, i: struct.unpack("d", struct.pack("q", v[i]))[0]),
     "view of bytes": (lambda a: a.view(np.uint8), lambda v, i: v[8 * i : 8 * i + 8].view(np.float64)[0]),
     "masked array": (lambda a: np.ma.array(a, mask=[0, 0, 0, 1]), lambda v, i: v.data[i]),
-    "masked view": (lambda a: np.ma.array(a)[1:], lambda v, i: v[i - 1]),
+    "masked view": (lambda a: np.ma.array(a, mask=[1, 0, 0, 0])[1:], lambda v, i: v[i - 1]),
     "matrix": (np.asmatrix, lambda v, i: v[0, i]),
     "broadcast": (lambda a: np.broadcast(a, a), lambda v, i: (v.reset(), [p[0] for p in v][i])[1]),
     "PickleBuffer": (pickle.PickleBuffer, lambda v, i: memoryview(v).cast("B").cast("d")[i]),

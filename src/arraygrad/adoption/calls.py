@@ -1,9 +1,9 @@
 """`adopt`: a function whose program makes recordable arrays and keeps its numbers recorded while it runs.
 
 May import: adoption.answers, adoption.exchange, adoption.bindings, adoption.compiled_names, adoption.cupy_names,
-adoption.kept, adoption.lent, adoption.names, adoption.pairs, adoption.pickled, adoption.reach, adoption.numba_names,
-adoption.numpy_names, adoption.number_names, adoption.scipy_names, adoption.setting, autograd.python_numbers,
-core.adopted, adoption.asked, engine.later, numpy_api.plainly, numpy.
+adoption.kept, adoption.lent, adoption.masked_names, adoption.names, adoption.pairs, adoption.pickled, adoption.reach,
+adoption.numba_names, adoption.numpy_names, adoption.number_names, adoption.scipy_names, adoption.setting,
+adoption.subclasses, autograd.python_numbers, core.adopted, adoption.asked, engine.later, numpy_api.plainly, numpy.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
 Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`
@@ -39,12 +39,14 @@ from arraygrad.adoption import (
     compiled_names,
     cupy_names,
     lent,
+    masked_names,
     numba_names,
     number_names,
     numpy_names,
     pickled,
     scalar_names,
     scipy_names,
+    subclasses,
 )
 from arraygrad.adoption.answers import given_as_float
 from arraygrad.adoption.bindings import real_of
@@ -67,12 +69,14 @@ set_later(later, real_of)
 plainly.set_adoption(is_on)
 set_answers(asked)
 scalar_names.install()
+masked_names.install()
 numpy_names.install()
 number_names.install()
 pickled.install()
 numba_names.install()
 compiled_names.install()
 lent.install()
+subclasses.install()
 
 
 def _adopt(function, packages=None):

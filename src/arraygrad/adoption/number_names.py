@@ -42,6 +42,7 @@ from arraygrad.adoption.answers import (
     recording,
     recording_first,
     stays,
+    super_,
 )
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.objects import numbers_held
@@ -349,11 +350,11 @@ def install():
         vars(other).update(stand_ins_of(module))
         stand_in(module, other)
     CLASSES[id(Number)] = lambda cls: type  # `type(dtype) is type`
-    for other, real in ((isinstance_, isinstance), (hasattr_, hasattr), (getattr_, getattr)):
+    for other, real in ((isinstance_, isinstance), (hasattr_, hasattr), (getattr_, getattr), (super_, super)):
         other.__name__ = other.__qualname__ = real.__name__
         other.__doc__ = real.__doc__
     for real, other in (
         (float, _float), (complex, _complex), (type, _type), (isinstance, isinstance_), (hasattr, hasattr_),
-        (getattr, getattr_),
+        (getattr, getattr_), (super, super_),
     ):  # fmt: skip
         stand_in(real, other)

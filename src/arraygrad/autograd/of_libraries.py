@@ -32,7 +32,8 @@ _WAYS["xarray"] = (
 )
 MASKED = (
     "A masked array holds no gradient: keep the values and the mask apart. numpy.where(mask, 0.0, x).sum(), "
-    "x[~mask].mean() and x * m.filled(0.0) of a masked array m are recorded. "
+    "x[~mask].mean() and x * m.filled(0.0) of a masked array m are recorded. Where nothing is masked, so are in "
+    "adopted calls numpy.ma.array(x) and numpy.ma.asarray(x), not numpy.ma.masked_array(x). "
 )
 
 _OF_EXTENSIONS = (

@@ -366,6 +366,12 @@ def place():
     return str(ProgramPlace(sys._getframe(1)))
 
 
+def asks_by_name():
+    """Whether the code of the program that runs innermost calls `x.__array__()`, and no library for it."""
+    text = Place(sys._getframe(1)).expression
+    return text.endswith(")") and text.rpartition("(")[0].endswith(".__array__")
+
+
 def store_refused(t):
     """The error for a value of `t` that is to be written into a plain array; None where the conversion says it."""
     if is_let_go(t):

@@ -13,6 +13,7 @@ cdef int refuse_conversion(TensorBase t, str how) except -1
 cdef int refuse_store(TensorBase t) except -1
 cdef str representation(TensorBase t)
 cdef bint asked_by_sparse() except -1
+cdef bint is_asked_by_name() except -1
 cdef object no_array()
 cdef object values_of(TensorBase t, str how, object dtype=*)
 cdef int warn_of_hooks(TensorBase t) except -1

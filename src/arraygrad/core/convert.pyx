@@ -265,6 +265,11 @@ cdef bint asked_by_sparse() except -1:
             and str(frame.f_globals.get("__name__")).startswith("scipy.sparse"))
 
 
+cdef bint is_asked_by_name() except -1:
+    """Whether the program itself calls `t.__array__()`: an adopted call may give it the Tensor."""
+    return guard().asks_by_name()
+
+
 cdef object no_array():
     """What NumPy makes of an object that is no array."""
     import numpy

@@ -8,7 +8,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
 
 from arraygrad.core.apply cimport refresh
-from arraygrad.core.convert cimport asked_by_sparse, no_array, values_of
+from arraygrad.core.convert cimport asked_by_sparse, is_asked_by_name, no_array, values_of
 from arraygrad.core.given cimport give
 from arraygrad.core.operands cimport is_like_scalar
 from arraygrad.core.value cimport Backend, TensorBase
@@ -62,6 +62,8 @@ cdef object array_of(TensorBase t, object dtype, object copy):
     """`t.__array__(dtype, copy)`."""
     if t.tracked and asked_by_sparse():
         return no_array()
+    if t.tracked and arraygrad_adopting != NULL and is_asked_by_name():
+        return t if dtype is None else t.astype(dtype)
     array = values_of(t, "numpy.asarray", None if copy is False else dtype)
     if dtype is not None and array.dtype != dtype:
         if copy is False:

@@ -30,6 +30,8 @@ cdef extern from "Python.h":
 #     by which nothing can be repeated.
 # (6) Products of SciPy's own sparse matrices and a Tensor that requires grad are those of arraygrad.scipy.sparse, which
 #     are recorded. For `A @ t` see Note [Sparse matrices beside Tensors].
+# (7) An object of a class that the program derives from numpy.ndarray becomes in adopted calls one of the same class that
+#     holds a Tensor: Note [Classes derived from arrays] in adoption/subclasses.py.
 # Arrays of other libraries take the lists that the library itself takes (`Backend.takes_lists`); otherwise (3) is a
 # TypeError, in comparisons too, where the library may answer with a single False.
 # Guarded by tests/core/test_operands.py and tests/duck_arrays/test_other_classes.py.
@@ -43,6 +45,15 @@ def set_asarray(function):
     """Register the function that makes a Tensor of a list of Tensors."""
     global _asarray
     _asarray = function
+
+
+cdef object _subclasses = None
+
+
+def set_subclasses(function):
+    """Register what makes an object with a Tensor of one whose class derives from numpy.ndarray, or None of it."""
+    global _subclasses
+    _subclasses = function
 
 
 cdef object listed(object items):
@@ -88,6 +99,11 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
             done[0] = False
             return array_like(op, x, True, backend)
         if is_array_like(cls):
+            if _subclasses is not None and issubclass(cls, backend.array_type) and op.entry.operator is not None:
+                found = _subclasses(x)
+                if found is not None:
+                    operation = getattr(operator, op.entry.operator)
+                    return operation(found, t) if on_left else operation(t, found)              # (7)
             found = array_like(op, x, on_left, backend)                                         # (2)
             done[0] = found is NotImplemented
             return its_answer(op, x, t) if done[0] else found
@@ -216,6 +232,8 @@ def held_array(x):
     NumPy takes no Tensor there. Arrays with protocols of their own, and labelled arrays of libraries, are not asked:
     their library, units or labels would be lost.
     """
+    if hasattr(type(x), "__recorded__"):
+        return x.__recorded__()
     cdef object method = getattr(type(x), "__array__", None)
     if type(method) is not FunctionType or str(type(x).__module__).partition(".")[0] in _LABELLED:
         return None
@@ -245,7 +263,7 @@ cdef object array_like(Op op, object x, bint on_left, Backend backend):
     try:
         other = find_backend(x)
     except TypeError:
-        if on_left or isinstance(x, numpy.ndarray) or not answers(op, type(x)):
+        if on_left or issubclass(type(x), numpy.ndarray) or not answers(op, type(x)):
             found = held_array(x)
             if found is not None:
                 return found

@@ -95,6 +95,9 @@ _KNOW_NO_TENSOR = (
     ("argument should be a string or a Rational", f"a Fraction has no gradient: compute in floats. {_PLAIN}"),
     ("Tensor is not JSON serializable", f"text has no gradient. {_PLAIN}"),
     ("required argument is not a float", f"bytes have no gradient. {_PLAIN}"),
+    ("' for 'numpy.ndarray' objects doesn't apply to a '",
+     ("a class derived from numpy.ndarray holds a Tensor in this call: write super().name(...) or "
+      "numpy.asarray(self).name(...) in the place of numpy.ndarray.name(self, ...)")),
     ("Iterator operand is flagged as writeable, but is an object",
      "numpy.nditer takes no Tensor: loop over x.ravel(), or over numpy.ndindex(x.shape)"),
 )  # fmt: skip

@@ -313,7 +313,7 @@ cdef class Traced:
         else:
             leaves = []
             self.out_structure = flatten_into(result, leaves)
-            self.outputs = leaves
+            self.outputs = [leaf.__recorded__() if hasattr(type(leaf), "__recorded__") else leaf for leaf in leaves]
             if check:
                 self.check_result()
             elif self.refused is not None:
