@@ -81,12 +81,6 @@ ROWS = {
         VECTOR,
         "x.astype(dtype)",
     ),
-    "integer array": (
-        lambda x: first(np.zeros(3, dtype=int), x),
-        lambda x: first(np.zeros(3), x),
-        NUMBER,
-        "np.zeros(3, dtype=int)",
-    ),
     "copy from outside": (
         lambda x: first(OUTSIDE.copy(), x),
         lambda x: first(np.array(OUTSIDE), x),

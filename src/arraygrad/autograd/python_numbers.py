@@ -32,6 +32,7 @@ docs/reliability.md, tests/reliability/test_idioms.py.
 from __future__ import annotations
 
 import contextvars
+import dis
 import sys
 
 from arraygrad.autograd.grad_mode import DecoratingMode
@@ -377,6 +378,9 @@ def store_refused(t):
     if is_let_go(t):
         return None
     at = ProgramPlace(sys._getframe(1))
+    if _cuts_off(at):
+        _warn_of_cutting_off(t, at)
+        return None
     text = f"{at}: a Tensor that requires grad can't be written into a plain array, whose memory holds no gradient: "
     dtype = getattr(at.target, "dtype", None)
     if getattr(dtype, "names", None) is not None:
@@ -414,6 +418,27 @@ def store_refused(t):
     return _known(followed_by(t), TypeError(text))
 
 
+def _cuts_off(place):
+    """Whether an adopted program writes into an array of integers there: what is stored has no slope, as of int(t)."""
+    frame, dtype = place.frame, getattr(place.target, "dtype", None)
+    stores = dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("STORE_S")
+    return stores and type(place.target).__name__ == "ndarray" and dtype.kind in "iub" and adopting()
+
+
+def _warn_of_cutting_off(t, place):
+    for trace in followed_by(t):
+        _note_left(trace, f"a Tensor that is written into an array of dtype {place.target.dtype}, at {place}")
+    if number_warnings_are_off():
+        return
+    warn_at(
+        place,
+        f"{place}: a Tensor that requires grad is written into an array of dtype {place.target.dtype}, which cuts off "
+        "its fraction, as in a plain call: what is stored is a constant of the gradient. Make the array with a "
+        "floating-point dtype where the number itself is meant; arraygrad.stop_gradient(t) where it is not, without "
+        "this warning",
+    )
+
+
 _CAST = ("float32", "float64", "complex64", "complex128")  # adoption.scalar_names
 
 
@@ -423,6 +448,8 @@ def conversion_refused(t, how):
         _warn_of_let_go(t, how.rpartition(".")[2], sys._getframe(1))
         return None
     at = ProgramPlace(sys._getframe(1))
+    if _cuts_off(at):
+        return None  # `store_refused` has told
     if how == "numpy.asarray" and has_no_slope(at.called):
         return None  # numpy.isnan([t, u]): what comes out depends on no Tensor
     module = getattr(at.called, "__module__", None) or ""
