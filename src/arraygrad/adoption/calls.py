@@ -76,6 +76,7 @@ pickled.install()
 numba_names.install()
 compiled_names.install()
 lent.install()
+scipy_names.install()
 subclasses.install()
 
 

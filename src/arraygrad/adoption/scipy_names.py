@@ -15,9 +15,9 @@ from arraygrad.adoption.code import imported, names_in
 from arraygrad.adoption.either import Either, EitherClass
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.numpy_names import module_of
-from arraygrad.adoption.table import stand_in
+from arraygrad.adoption.table import MAKERS, STAND_INS, stand_in
 
-__all__ = ["load", "refresh"]
+__all__ = ["install", "load", "refresh"]
 
 _ROOM = "arraygrad.scipy"
 _done: set = set()  # chapters whose functions are in the table
@@ -54,6 +54,29 @@ def load(code, namespace):
         for name in new:
             importlib.import_module(f"scipy.{name}")
         refresh()
+
+
+def _of_a_proxy(value):
+    """(it, what stands in for the module) of a module that loads another one of its name when it is asked; None else.
+
+    Libraries make such objects, of a class derived from that of modules: `fftpack = LazyImport("scipy.fftpack")`.
+    """
+    if not isinstance(value, types.ModuleType) or type(value) is types.ModuleType:
+        return None
+    name = types.ModuleType.__getattribute__(value, "__dict__").get("__name__")
+    if not isinstance(name, str) or name.partition(".")[0] not in ("numpy", "scipy"):
+        return None
+    if name not in sys.modules and importlib.util.find_spec(name) is not None:
+        importlib.import_module(name)
+        refresh()
+    real = sys.modules.get(name)
+    pair = STAND_INS.get(id(real))
+    return None if pair is None or real is value else (value, pair[1])
+
+
+def install():
+    """Have proxies of modules of NumPy and SciPy found."""
+    MAKERS.append(_of_a_proxy)
 
 
 def _paths(code):
