@@ -369,7 +369,7 @@ def place():
 
 def asks_by_name():
     """Whether the code of the program that runs innermost calls `x.__array__()`, and no library for it."""
-    text = Place(sys._getframe(1)).expression
+    text = ProgramPlace(sys._getframe(1)).expression
     return text.endswith(")") and text.rpartition("(")[0].endswith(".__array__")
 
 
