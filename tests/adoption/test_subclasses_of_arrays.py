@@ -60,7 +60,7 @@ MADE_BEFORE = Viewed([1.0, 2.0, 3.0])
 
 
 @pytest.mark.parametrize(
-    ("name", "adopt"), [(name, name in ADOPTED) for name in REFUSED] + [(n, False) for n in ADOPTED]
+    ("name", "adopt"), [(name, name in ADOPTED) for name in REFUSED] + [(n, False) for n in sorted(ADOPTED)]
 )
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 def test_refused_with_words(name, adopt):
