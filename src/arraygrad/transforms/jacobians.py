@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from arraygrad.core.tensor import Tensor, wrap_raw
-from arraygrad.transforms.batched import Batch
 from arraygrad.transforms.trace import give_back, meta_of
 
 __all__ = ["forward_blocks", "reverse_blocks"]
@@ -95,6 +94,8 @@ def _rows_together(trace, index, out_meta, chunk_size, done):
     size = out_meta.size
     if trace.record or size < 2 or chunk_size == 1 or out_meta.is_complex or not trace.edges:
         return None
+    from arraygrad.transforms.batched import Batch  # with the table's derived rules, which no gradient needs
+
     batch = Batch(trace.outputs[index], trace.edges, size if chunk_size is None else min(size, chunk_size))
     if not batch.possible:
         return None
