@@ -12,8 +12,9 @@ import pytest
 from scipy import integrate
 
 import arraygrad as ag
+from arraygrad.batches.values import Batched
 from arraygrad.implicit import many_steps
-from arraygrad.implicit.columns import Columns, NoForm
+from arraygrad.implicit.columns import NoForm
 from arraygrad.implicit.common import array_function
 from arraygrad.scipy import integrate as recorded
 
@@ -184,7 +185,7 @@ def test_nothing_of_many_points_is_left_in_what_a_function_stores():
 
     with pytest.warns(UserWarning, match="stored numbers"):
         ag.grad(lambda k: integrate.solve_ivp(f, (0.0, 1.0), np.ones(2), args=(k,)).y[:, -1].sum())(0.5)
-    assert not any(isinstance(getattr(y, "array", None), Columns) for y in seen)
+    assert not any(isinstance(getattr(y, "array", None), Batched) for y in seen)
 
 
 def test_an_error_is_that_of_a_call_at_one_point():

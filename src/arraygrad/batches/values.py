@@ -33,8 +33,8 @@ class NoBatch(Exception):
     """Something has no form for all rows at once: they are to be done one by one."""
 
 
-class _Read(NoBatch):
-    """A value left while a tape was made."""
+class _Read(NoBatch, TypeError):
+    """A value left that is not the same in all rows, or while a tape was made."""
 
 
 class Tape:
@@ -114,7 +114,7 @@ class Batched:
             return self.values
         if self.rows and numpy.array_equal(self.values, numpy.broadcast_to(self.values[:1], self.values.shape)):
             return self.values[0]
-        raise NoBatch("a value is read that is not the same in all rows")
+        raise _Read("a value is read that is not the same in all rows")
 
     def __bool__(self):
         return bool(self.one())

@@ -116,7 +116,7 @@ class Calls:
     def _agreement(self, t, y):
         """Whether value and derivatives at several points at once are those of a call at one, beside the solution.
 
-        They would differ where the function relies on what Columns lack, as an array that has two names and is
+        They would differ where the function relies on what Batched lacks, as an array that has two names and is
         written in place. Along the solution itself values may agree by chance, as at an equilibrium.
         """
         random, k = numpy.random.default_rng(11), len(t) // 2
