@@ -96,6 +96,7 @@ PROGRAMS = {
     "python numbers": lambda x: 1.0 / (1.0 + 2.0 * x) - (3 - x),
     "itself": lambda x: x,
     "a copy": lambda x: x.copy(),
+    "one of one result": lambda x: ag.unstack((M * x)[..., None], axis=-1)[0] * ag.broadcast_arrays(x * x)[0],
     "a gather": lambda x: x[np.array([2, 0, 2])] * 2.0,
     "a gather of separated axes": lambda x: (T * x)[np.array([1, 0]), :, np.array([2, 2])],
     "a mask": lambda x: x[np.array([True, False, True])] * 2.0,
