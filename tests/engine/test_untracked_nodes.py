@@ -1,7 +1,7 @@
-"""Which nodes the garbage collector sees: those that may be in a cycle, and no others.
+"""Which nodes and Tensors the garbage collector sees: those that may be in a cycle, and no others.
 
-Each case runs in an interpreter of its own, since what one does (a hook on a node that others lead to) decides for the
-rest of the process. A cycle is made in each way there is to make one, dropped, and collected.
+Each case runs in an interpreter of its own: what it does (a hook on a node that others lead to) may decide what is
+tracked in the next. Cycles that need more than one thing at one moment are in test_cycles.py.
 """
 
 import subprocess
@@ -205,15 +205,88 @@ def test_graph_without_anything_of_the_programs_is_untracked():
     )
 
 
-@pytest.mark.skipif(FREE_THREADED, reason="without the GIL all nodes are tracked")
-def test_node_that_python_gets_is_tracked_and_what_leads_to_it():
+@pytest.mark.skipif(FREE_THREADED, reason="without the GIL all are tracked")
+def test_tensors_are_untracked_until_something_of_the_programs_is_in_them():
     run(
         """
-        t = leaf(); y = t * 2.0
-        assert gc.is_tracked(y.grad_fn)
-        z = y * 3.0
-        (node,) = [n for n in gc.get_referents(z) if isinstance(n, ag.autograd.graph.Node)]
-        assert gc.is_tracked(node)
+        t = leaf(); y = graph(t); number = t[0] * 2.0
+        assert not any(gc.is_tracked(one) for one in (t, y, number, t.detach() * 2.0, y.grad_fn))
+        t.own = 1
+        assert gc.is_tracked(t)
+        z = graph(t)
+        assert gc.is_tracked(z) and gc.is_tracked(z.grad_fn)    # an attribute of the leaf may lead back to them
+        assert gc.is_tracked(y) and gc.is_tracked(number)
+        """
+    )
+
+
+@pytest.mark.skipif(FREE_THREADED, reason="without the GIL all are tracked")
+def test_what_is_put_on_a_result_leaves_other_graphs_untracked():
+    run(
+        """
+        s = leaf(); other = graph(s)
+        t = leaf(); y = graph(t)
+        y.register_hook(lambda g: None)     # nothing else leads to it
+        assert gc.is_tracked(y) and not gc.is_tracked(other)
+        z = y * 2.0
+        assert gc.is_tracked(z)             # it leads to the hook
+        y.own = 1
+        assert not gc.is_tracked(other)
+        """
+    )
+
+
+@pytest.mark.skipif(FREE_THREADED, reason="without the GIL all are tracked")
+def test_after_many_searches_all_is_tracked_for_a_while():
+    run(
+        """
+        def untracked():
+            return not gc.is_tracked(leaf() * 2.0)
+
+        assert untracked()
+        held = [leaf() * 1.0 for _ in range(1000)]
+        found = set()
+        for _ in range(200):                # each is a search over all that there is
+            t = leaf(); y = t * 2.0
+            t.register_hook(lambda g: None)
+            found.add(untracked())
+        assert False in found
+        y = leaf()
+        for _ in range(300_000):
+            y = y * 1.0
+        assert untracked()
+        """
+    )
+
+
+@pytest.mark.skipif(FREE_THREADED, reason="without the GIL all are tracked")
+def test_writes_into_parts_leave_a_graph_untracked():
+    run(
+        """
+        t = leaf()
+        y = t * 1.0
+        for i in range(1, 3):
+            y[i:] *= y[i - 1]
+            y[i] = ag.sin(y[i])
+        z = ag.sum(y)
+        assert not gc.is_tracked(z)
+        assert not any(gc.is_tracked(node) for node in nodes_below(z.grad_fn))
+        """
+    )
+
+
+@pytest.mark.skipif(FREE_THREADED, reason="without the GIL all are tracked")
+def test_lists_of_tensors_add_nothing_but_themselves():
+    run(
+        """
+        t = leaf()
+        gc.collect()
+        before = len(gc.get_objects())
+        y, found = t, []
+        for _ in range(1000):
+            y = ag.sin(y * 1.5) + t
+            found.append(y)
+        assert len(gc.get_objects()) < before + 100
         """
     )
 

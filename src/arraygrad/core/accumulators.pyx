@@ -9,13 +9,13 @@ from arraygrad.engine.arrayops cimport ArrayOps
 from arraygrad.engine.free_threading cimport FREE_THREADED, Section, enable_try_incref, try_incref
 from arraygrad.engine.node cimport (
     Frame, Node, NodeHooks, NodeKind, new_node, node_kind, refuse_creation, settle_leaf, thread_state,
-    track_every_node, NODE_ACCUMULATE,
+    track, track_all, NODE_ACCUMULATE,
 )
 from arraygrad.engine.graph_task cimport GraphTask
 from arraygrad.core.leaf_locks cimport leaf_lock
 from arraygrad.core.overwriting cimport before_write, bump
 from arraygrad.core.value cimport (
-    Backend, Extra, TensorBase, grad_of, leads_back, need_extra, note_grad, replaced, set_grad, wrap,
+    Backend, Extra, TensorBase, grad_of, is_led_to, leads_back, need_extra, note_grad, replaced, set_grad, wrap,
 )
 
 cdef extern from "Python.h":
@@ -123,7 +123,7 @@ def commit(updates):
             leaf = <TensorBase>node.s0
             old = <TensorBase>leaf.grad_
             if old is None or isinstance(grad, TensorBase):
-                note_grad(<TensorBase>result)
+                note_grad(leaf, <TensorBase>result)
                 leaf.grad_ = result
                 continue
             store_sum(old, (<TensorBase>result).value.raw)
@@ -198,7 +198,7 @@ cdef inline AccumulateGrad made_accumulator(TensorBase t):
     node.s0 = t
     if t.extra is not None:
         node.hooks = t.extra.hooks
-    settle_leaf(node, leads_back(t))
+    settle_leaf(node, node.hooks is not None or leads_back(t))
     enable_try_incref(<PyObject*>node)
     t.accumulator = <void*>node
     return node
@@ -207,8 +207,8 @@ cdef inline AccumulateGrad made_accumulator(TensorBase t):
 cdef NodeHooks leaf_hooks(TensorBase t):
     cdef Extra e = need_extra(t)
     if e.hooks is None:
-        if t.accumulator != NULL:       # a hook may lead back to the leaf
-            track_every_node()
+        if is_led_to(t):                # a hook may lead back to the leaf, or to one that has it as .grad
+            track_all()
         with cython.critical_section(e):
             if e.hooks is None:
                 e.hooks = NodeHooks.__new__(NodeHooks)
@@ -229,7 +229,7 @@ cdef int accumulate_recorded(TensorBase leaf, TensorBase grad) except -1:
             return 0
         if Py_REFCNT(<PyObject*>grad) > 3:
             grad = _recorded.clone(grad, grad)      # the caller may still hold it
-        note_grad(grad)
+        note_grad(leaf, grad)
         with cython.critical_section(leaf):
             if leaf.grad_ is None:
                 leaf.grad_ = grad
@@ -252,6 +252,7 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
             grad = backend.clone(grad, leaf.value.raw)
         old = wrap(grad, backend)
         old.is_grad = True
+        track(<PyObject*>leaf)
         with cython.critical_section(leaf):
             if leaf.grad_ is None:              # cloning and wrapping may have let another thread's backward in
                 leaf.grad_ = old
@@ -262,6 +263,7 @@ cdef int accumulate_raw(AccumulateGrad node, TensorBase leaf, object grad, bint 
         if old is None:
             old = wrap(backend.clone(grad, leaf.value.raw), backend)
             old.is_grad = True
+            track(<PyObject*>leaf)
             with cython.critical_section(leaf):
                 if leaf.grad_ is None:
                     leaf.grad_ = old

@@ -5,9 +5,9 @@ from types import GetSetDescriptorType as GETSET
 cimport cython
 from cpython.object cimport PyObject
 
-from arraygrad.core.value cimport Backend, Extra, TensorBase, need_extra
+from arraygrad.core.value cimport Backend, Extra, TensorBase, is_led_to, need_extra
 from arraygrad.core.views cimport set_shape
-from arraygrad.engine.node cimport track_every_node
+from arraygrad.engine.node cimport track_all
 
 from arraygrad._hints import HINTED
 from arraygrad.engine.node import keep_for_ever
@@ -140,7 +140,8 @@ cdef dict attributes_of(TensorBase t):
         PyType_Modified(_cls)
     if e.attributes is None:
         made = {}
-        track_every_node()              # an attribute may lead back to a leaf, or to one that has the Tensor as .grad
+        if is_led_to(t):                # as a hook of a leaf: leaf_hooks
+            track_all()
         with cython.critical_section(e):
             if e.attributes is None:
                 e.attributes = made

@@ -1,11 +1,13 @@
 # Nodes that raise, stop a gradient or hand it on, and what of a user's backward is put behind one that raises.
 # May import: engine.*, core.op, core.value, core.accumulators, core.nodes, core.apply.
+from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t, UINT64_MAX
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.graph_task cimport GraphTask, run_flags
 from arraygrad.engine.node cimport (
-    Frame, Node, ThreadState, share_deallocation, thread_state, NODE_HAS_PARENT, RUN_CAPTURE, RUN_NEEDED,
+    Frame, Node, ThreadState, share_deallocation, thread_state, track, NODE_HAS_PARENT, RUN_CAPTURE,
+    RUN_NEEDED,
 )
 from arraygrad.core.apply cimport wants_grad
 from arraygrad.core.accumulators cimport accumulator_of
@@ -186,6 +188,7 @@ cdef TensorBase behind(Node node, TensorBase value):
     """A new Tensor over the same memory, whose history is `node`."""
     cdef TensorBase out = alias(value)
     node.meta = value.value.meta
+    track(<PyObject*>out)
     out.grad_fn_ = node
     out.output_nr_ = 0
     out.tracked = True
@@ -319,6 +322,7 @@ cdef tuple through(Node node, object args, tuple tensors):
         node.add_edge(target, t.output_nr_ if target is not None else 0)
         metas.append(t.value.meta)
         out = alias(t)
+        track(<PyObject*>out)
         out.grad_fn_ = node
         out.output_nr_ = <int>len(outs)
         out.tracked = True

@@ -7,7 +7,7 @@ from arraygrad.core.attributes cimport copy_attributes
 from arraygrad.engine.node cimport thread_state
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.operands cimport is_like_scalar
-from arraygrad.core.value cimport Backend, TensorBase, new_tensor
+from arraygrad.core.value cimport Backend, TensorBase, new_tensor, set_grad
 
 
 cdef TensorBase copied(TensorBase t, str order="K"):
@@ -61,7 +61,7 @@ cdef TensorBase deepcopied(TensorBase t, dict memo, bint deep):
     if deep and t.grad_ is not None:
         from copy import deepcopy
 
-        out.grad_ = deepcopy(t.grad_ if (<TensorBase>t.grad_).grad_fn_ is None else t.grad_.detach(), memo)
+        set_grad(out, deepcopy(t.grad_ if (<TensorBase>t.grad_).grad_fn_ is None else t.grad_.detach(), memo))
     copy_attributes(t, out, memo if deep else None)
     return out
 

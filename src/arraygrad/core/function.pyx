@@ -10,7 +10,7 @@ from arraygrad.engine.arrayops cimport GradMeta, is_held
 from arraygrad.engine.free_threading cimport gate_close, gate_closed, gate_enter, gate_leave
 from arraygrad.engine.graph_task cimport GraphTask, run_flags
 from arraygrad.engine.node cimport (
-    Frame, Node, ThreadState, thread_state, NODE_CONSTANT, NODE_PACKED,
+    Frame, Node, ThreadState, thread_state, track, NODE_CONSTANT, NODE_PACKED,
     NODE_PYTHON, NODE_SAVES, RUN_CAPTURE, RUN_NEEDED, next_sequence_nr,
 )
 from arraygrad.core.apply cimport observed_call, refresh, wants_grad
@@ -701,6 +701,7 @@ cdef TensorBase take_output(CustomNode node, TensorBase t, int nr, bint is_input
     elif t.extra is not None and t.extra.parent is not None:
         t.extra.forbidden = "function" if n_differentiable == 1 else "multi"        # (5)
         t.extra.seen = t.value.storage.history
+    track(<PyObject*>t)
     t.grad_fn_ = node
     t.output_nr_ = nr
     t.tracked = True

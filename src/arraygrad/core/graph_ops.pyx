@@ -1,6 +1,7 @@
 # Gradients that are Tensors themselves (create_graph), and the gradient that a non-leaf retains.
 # May import: engine.*, core.op, core.value, core.constants, core.leaf_locks, core.accumulators, core.nodes, core.apply,
 # core.barriers, core.copies.
+from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from arraygrad.core.apply cimport apply_op, binary, refresh
@@ -8,7 +9,7 @@ from arraygrad.core.barriers cimport checked_hook, followed_gradients
 from arraygrad.core.constants cimport constant_check, Contents, CONSTANT_COPY
 from arraygrad.core.copies cimport copied
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta, home_of, is_held
-from arraygrad.engine.node cimport Node
+from arraygrad.engine.node cimport Node, track
 from arraygrad.engine.streams cimport note_read
 from arraygrad.core.accumulators cimport accumulator_of
 from arraygrad.core.op cimport Op, named_op
@@ -147,6 +148,7 @@ def attach_node(Node node, tuple results):
         if t.tracked or t.value.meta is not node.meta_at(i):
             raise ValueError(f"attach_node: result {i} of {node.name()} has a history or other metadata already")
         if t.value.meta.is_floating:
+            track(<PyObject*>t)         # the node may hold anything
             t.grad_fn_ = node
             t.output_nr_ = <int>i
             t.tracked = True
@@ -217,6 +219,7 @@ cdef class Kept:
             nr = self.nr
         if source is not None:
             t.tracked = True
+            track(<PyObject*>t)
             t.grad_fn_ = source
             t.output_nr_ = nr
         return t

@@ -4,10 +4,13 @@
 import dis
 import sys
 
+from cpython.object cimport PyObject
+
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport set_bit
 from arraygrad.engine.node cimport (
-    Frame, Node, NodeHooks, share_deallocation, thread_state, NODE_HAS_PARENT,
+    Frame, Node, NodeHooks, NodeKind, new_node, node_kind, settle, share_deallocation, thread_state,
+    track, track_with, NODE_HAS_PARENT,
 )
 from arraygrad.core.apply cimport (
     apply_op, basic_key, binary, filled, keep_retaining, observed_call, refresh, view_node, wants_grad,
@@ -60,6 +63,7 @@ cdef class ViewWrite(Node):
 
 
 share_deallocation(ViewWrite)
+cdef NodeKind write_kind = node_kind(ViewWrite, False)
 
 
 cdef TensorBase writable_copy(TensorBase t):
@@ -118,9 +122,10 @@ cdef int rewrite_base(TensorBase t, Node node, int nr) except -1:
     if hooked and node is not None and node.e0 is not None and node.e0 is t.grad_fn_ and node.n0 == t.output_nr_:
         node.e0 = unhooked(t)
         node.n0 = 0
+        settle(node)
     while True:
         parent = view.extra.parent
-        write = ViewWrite.__new__(ViewWrite)
+        write = <ViewWrite>new_node(&write_kind)
         write.op = view.extra.view_op
         write.args = view.extra.view_args[1:]
         write.meta = parent.value.meta
@@ -131,6 +136,10 @@ cdef int rewrite_base(TensorBase t, Node node, int nr) except -1:
         else:
             write.add_edge(parent_node(parent), parent.output_nr_)
         write.add_edge(node, nr)
+        if view.extra.view_op.index >= 0:
+            settle(write)
+        else:
+            track(<PyObject*>write)             # as in `finish`
         if not has_parent(parent):
             break
         set_bit(&write.flags, NODE_HAS_PARENT)
@@ -168,6 +177,7 @@ cdef Node unhooked(TensorBase t):
         above = unhooked(parent)
         node.e0 = above
         node.n0 = 0
+        settle(node)
         set_bit(&above.flags, NODE_HAS_PARENT)
     set_bit(&node.flags, NODE_HAS_PARENT)
     return node
@@ -309,6 +319,7 @@ cdef TensorBase apart(TensorBase t):
     if not thread_state().grad_mode or t.tracked and t.grad_fn_ is None:    # unrecorded, or a leaf: refused anyway
         return t
     out = new_tensor(backend.clone(t.value.raw, t.value.raw), t.value.meta)
+    track_with(<PyObject*>out, <PyObject*>t.grad_fn_)
     out.grad_fn_ = t.grad_fn_
     out.output_nr_ = t.output_nr_
     out.tracked = t.tracked

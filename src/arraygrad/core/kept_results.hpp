@@ -1,5 +1,5 @@
 // Tensors of single numbers that have died, kept whole to be handed out again.
-// May include: Python's headers.
+// May include: engine/untracked.hpp, Python's headers.
 //
 // Note [Kept results]
 // ~~~~~~~~~~~~~~~~~~~
@@ -15,6 +15,8 @@
 // Guarded by tests/ops/test_kept_results.py.
 #pragma once
 #include <Python.h>
+
+#include "untracked.hpp"
 
 namespace arraygrad {
 
@@ -68,7 +70,7 @@ static inline PyObject* take_result(double x, Meta* meta, Tensor*) {
     before->ops->number_used(kept_places[n_results]);
     *kept_places[n_results] = x;
     _Py_NewReference((PyObject*)t);
-    PyObject_GC_Track((PyObject*)t);
+    if (!untracks_now()) track((PyObject*)t);
     if (before != meta) {
         Py_INCREF((PyObject*)meta);
         t->value->meta = meta;

@@ -22,7 +22,7 @@ cdef inline bint is_unobserved(const ThreadState* ts) noexcept:
 cdef str BACKWARD_TWICE
 cdef NodeKind op_kind, bare_kind     # the nodes of operations; of those whose rules keep nothing (Op.bare)
 cdef OpNode new_op_node(Op op, object meta, uint32_t flags)
-cdef int finish(OpNode node) except -1
+cdef bint finish(OpNode node) noexcept
 cdef int attach(TensorBase out, OpNode node) except -1
 cdef object handles()
 cdef object raw_of(object saved, OpNode node)

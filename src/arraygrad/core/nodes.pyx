@@ -8,7 +8,7 @@ from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED, gate_close, gate_closed, gate_enter, gate_leave
 from arraygrad.engine.node cimport (
     Frame, Node, NodeKind, drop_args, new_node, node_kind, refuse_creation, settle, share_deallocation, thread_state,
-    track, NODE_CONSTANT, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_PACKED, NODE_ZERO_ABSORBS,
+    track, track_with, NODE_CONSTANT, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_PACKED, NODE_ZERO_ABSORBS,
 )
 from arraygrad.engine.streams cimport find_foreign
 from arraygrad.core.op cimport (
@@ -145,6 +145,7 @@ cdef TensorBase attached(Value v, Node source, int nr):
         t.tracked = True
         t.grad_fn_ = source
         t.output_nr_ = nr
+        track_with(<PyObject*>t, <PyObject*>source)
     return t
 
 
@@ -538,18 +539,18 @@ cdef OpNode new_op_node(Op op, object meta, uint32_t flags):
     return node
 
 
-cdef int finish(OpNode node) except -1:
-    """Note that a node has all that it will keep."""
+cdef bint finish(OpNode node) noexcept:
+    """Note that a node has all that it will keep. Returns whether the garbage collector sees it."""
     if (<Op>node.op).index >= 0:
-        settle(node)
-    else:
-        track(node)                     # the rules of others' functions may hold anything
-    return 0
+        return settle(node)
+    track(<PyObject*>node)              # the rules of others' functions may hold anything
+    return True
 
 
 cdef int attach(TensorBase out, OpNode node) except -1:
     """Make a complete node of an operation the history of its only result."""
-    finish(node)
+    if finish(node):
+        track(<PyObject*>out)
     out.grad_fn_ = node
     out.tracked = True
     return 0

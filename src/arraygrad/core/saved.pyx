@@ -5,7 +5,7 @@ import weakref
 from cpython.object cimport PyObject
 
 from arraygrad.engine.arrayops cimport is_held
-from arraygrad.engine.node cimport Frame, Node, ThreadState, set_saved_hooks, share_deallocation, thread_state
+from arraygrad.engine.node cimport Frame, Node, ThreadState, set_saved_hooks, share_deallocation, thread_state, track
 from arraygrad.engine.streams cimport note_read
 from arraygrad.core.value cimport (
     Backend, TensorBase, Value, find_backend, is_lost, join, kept_value, new_tensor, registered, version_of,
@@ -331,6 +331,7 @@ cdef class SavedInput:
         t.tracked = self.tracked
         t.array0d = self.array0d
         if self.tracked and not self.is_leaf:
+            track(<PyObject*>t)
             t.grad_fn_ = InputNode.__new__(InputNode)
             t.grad_fn_.meta = v.meta
         return t

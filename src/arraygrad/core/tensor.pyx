@@ -6,7 +6,7 @@ import weakref
 cimport cython
 from cpython.object cimport PyObject
 
-from arraygrad.engine.node cimport NodeHooks, share_deallocation, shown_node
+from arraygrad.engine.node cimport NodeHooks, share_deallocation, track
 from arraygrad.core.adopted cimport any_adopted, asked, asked_shape, class_of, formatted, numbers_first, numbers_inplace
 from arraygrad.core.adopted cimport text_of
 from arraygrad.core.apply cimport apply_op, binary, refresh, unary
@@ -82,8 +82,7 @@ def install_operators(dict ops):
 def install_methods(dict methods):
     """Put functions into Tensor as methods (the type is compiled and refuses setattr)."""
     cdef dict namespace = <dict>(<PyTypeObject*>Tensor).tp_dict
-    for name, method in methods.items():
-        namespace[name] = method
+    namespace.update(methods)
     keep_for_ever(namespace)
     PyType_Modified(<PyTypeObject*>Tensor)
 
@@ -230,7 +229,7 @@ cdef class Tensor(TensorBase):
         """The node that computes this tensor's gradient contribution; None for leaves."""
         if self.extra is not None:
             refresh(self)
-        return shown_node(self.grad_fn_)
+        return self.grad_fn_
 
     @property
     def output_nr(self):
@@ -300,12 +299,12 @@ cdef class Tensor(TensorBase):
 
     def retain_grad(self):
         """Keep this non-leaf's gradient in `.grad` when backward passes it (nothing to do on a leaf)."""
-        cdef NodeHooks hooks
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.grad_fn_ is None:
             return
-        hooks = self.grad_fn_.need_hooks()
+        track(<PyObject*>self)
+        cdef NodeHooks hooks = self.grad_fn_.need_hooks()
         with cython.critical_section(hooks):
             if hooks.retains is None:
                 hooks.retains = {}
@@ -319,6 +318,7 @@ cdef class Tensor(TensorBase):
         """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        track(<PyObject*>self)
         hooks = leaf_hooks(self) if self.grad_fn_ is None else self.grad_fn_.need_hooks()
         return hooks.add("tensor_pre", (self.output_nr_, called_later(hook)))
 

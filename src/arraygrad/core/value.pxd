@@ -123,6 +123,7 @@ cdef extern from "free_threading.hpp" namespace "arraygrad":
 cdef extern from "value_memory.hpp" namespace "arraygrad":
     PyTypeObject* tensor_type
     void watch(Value v) noexcept
+    bint is_led_to(TensorBase t) noexcept
 
 
 cdef inline bint is_tensor(object x) noexcept:
@@ -159,7 +160,7 @@ cdef object grad_of(TensorBase t)
 cdef Node grad_fn_now(TensorBase t, int* nr)
 cdef int set_history(TensorBase t, Node node, int nr) except -1
 cdef int set_grad(TensorBase t, object grad) except -1
-cdef int note_grad(TensorBase grad) except -1
+cdef int note_grad(TensorBase t, TensorBase grad) except -1
 cdef bint leads_back(TensorBase leaf) noexcept
 cdef int assign_grad(TensorBase t, object value) except -1
 cdef TensorBase wrap(object raw, Backend backend)

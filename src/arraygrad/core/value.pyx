@@ -8,7 +8,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from arraygrad.engine.arrayops cimport AliasMeta, ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.node cimport (
-    Node, inference_used, refuse_creation, thread_state, track_every_node, track_graph,
+    Node, inference_used, refuse_creation, thread_state, track, track_all, track_graph, track_with, untrack,
 )
 from arraygrad.engine.free_threading cimport Section, enable_try_incref, try_incref
 from arraygrad.engine.streams cimport inherited
@@ -28,6 +28,8 @@ cdef extern from "value_memory.hpp" namespace "arraygrad":
     void hand_on(Value v) noexcept
     void forget_raw(Value v) noexcept
     void free_deep(PyObject* tensor, destructor own, destructor base) noexcept
+    void use_tensor_blocks() noexcept
+    bint is_tracked(PyObject* o) noexcept
 
 cdef extern from "kept_results.hpp" namespace "arraygrad":
     bint keep_result(TensorBase t) noexcept
@@ -583,12 +585,15 @@ def set_tensor_type(type cls):
     global tensor_type, _new_tensor
     tensor_type = <PyTypeObject*>cls
     _new_tensor = <newfunc>tensor_type.tp_new
+    use_tensor_blocks()
     (<TypeObject*>TensorBase).tp_dealloc = (<TypeObject*>cls).tp_dealloc = end_tensor
     refuse_creation(cls)
 
 
 cdef TensorBase make_tensor():
-    return <TensorBase>_new_tensor(tensor_type, <PyObject*>_no_arguments, NULL)
+    cdef TensorBase t = <TensorBase>_new_tensor(tensor_type, <PyObject*>_no_arguments, NULL)
+    untrack(<PyObject*>t)
+    return t
 
 
 cdef Backend registered(object cls):
@@ -649,7 +654,8 @@ cdef Node grad_fn_now(TensorBase t, int* nr):
 cdef int set_history(TensorBase t, Node node, int nr) except -1:
     """From now on `t` is output `nr` of `node`; None: it is not recorded any more."""
     if node is not None and t.grad_fn_ is None and (t.is_grad or t.accumulator != NULL):
-        track_graph(node)               # which may lead back to the leaf that holds `t`, or that `t` is
+        note_graph(t, node)
+    track_with(<PyObject*>t, <PyObject*>node)
     with cython.critical_section(t):
         t.grad_fn_, node = node, t.grad_fn_     # the old history goes when the section is left
         t.output_nr_ = nr
@@ -660,19 +666,30 @@ cdef int set_history(TensorBase t, Node node, int nr) except -1:
 cdef int set_grad(TensorBase t, object grad) except -1:
     """Set `t.grad_`, which another thread may be reading."""
     if grad is not None:
-        note_grad(<TensorBase>grad)
+        note_grad(t, <TensorBase>grad)
     with cython.critical_section(t):
         t.grad_, grad = grad, t.grad_   # the old gradient goes when the section is left
     return 0
 
 
-cdef int note_grad(TensorBase grad) except -1:
-    """Tell the garbage collector of the graph that a Tensor's `.grad` leads to: it may lead back to the Tensor."""
+cdef int note_grad(TensorBase t, TensorBase grad) except -1:
+    """Note that `grad` becomes the `.grad` of `t`: the graph that it leads to may lead back to `t`."""
     grad.is_grad = True
+    track(<PyObject*>t)
     if grad.extra is not None or grad.grad_ is not None:
-        track_every_node()
+        track_all()
     elif grad.grad_fn_ is not None:
-        track_graph(grad.grad_fn_)
+        track(<PyObject*>grad)
+        note_graph(t, grad.grad_fn_)
+    return 0
+
+
+cdef int note_graph(TensorBase t, Node node) except -1:
+    """Note that `t` leads to `node` from now on, which may lead back to `t` or to something of the program's."""
+    if is_led_to(t) and is_tracked(<PyObject*>node):
+        track_all()
+    else:
+        track_graph(node)
     return 0
 
 
@@ -720,6 +737,7 @@ cdef Extra need_extra(TensorBase t):
     if not has_extra(t):
         e = Extra.__new__(Extra)
         with cython.critical_section(t):
+            track(<PyObject*>t)
             if t.extra is None:         # making it may have collected garbage, and so have let another thread in
                 set_extra(t, <PyObject*>e)
     return t.extra

@@ -1,16 +1,26 @@
 // How Tensors and Values are freed, and the members of a Storage kept, as far as it takes C.
-// May include: owners.hpp, Python's headers.
+// May include: owners.hpp, engine/untracked.hpp, Python's headers.
 #pragma once
 #include <Python.h>
 
 #include <vector>
 
 #include "owners.hpp"
+#include "untracked.hpp"
 
 namespace arraygrad {
 
 // Tensor, once it is defined: one variable for all modules. No other class derived from TensorBase has instances.
 inline PyTypeObject* tensor_type = nullptr;
+
+// Whether untracked objects may lead to a Tensor: by its accumulator, or by a Tensor of which it is the `.grad`. Also
+// where the accumulator is tracked: `track_below` leaves what is above.
+template <class Tensor>
+static inline bool is_led_to(Tensor* t) {
+    return t->is_grad || t->accumulator;
+}
+
+static inline void use_tensor_blocks() { use_blocks(tensor_type); }
 
 // The reference to the array was taken over.
 template <class Value>

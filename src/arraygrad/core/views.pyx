@@ -18,8 +18,9 @@
 from operator import index
 
 from cpython.long cimport PyLong_CheckExact
+from cpython.object cimport PyObject
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.node cimport Node, ThreadState, thread_state
+from arraygrad.engine.node cimport Node, ThreadState, thread_state, track
 from arraygrad.core.apply cimport apply_op, filled, refresh, reversed_axes
 from arraygrad.core.arguments cimport all_static, is_static
 from arraygrad.core.elements cimport element
@@ -302,6 +303,7 @@ cdef int set_shape(TensorBase t, object shape) except -1:
     was.value.tensor = <void*>was
     was.grad_fn_, was.output_nr_, was.tracked, was.array0d = t.grad_fn_, t.output_nr_, t.tracked, t.array0d
     was.extra = t.extra
+    track(<PyObject*>was)
     try:
         lengths = (shape,) if PyIndex_Check(shape) else shape
         shown = <TensorBase>shape_op(RESHAPE, (was, tuple([index(n) for n in lengths]), None))
@@ -317,6 +319,7 @@ cdef int set_shape(TensorBase t, object shape) except -1:
     t.value.tensor = <void*>t
     t.grad_fn_, t.output_nr_, t.tracked, t.array0d = shown.grad_fn_, shown.output_nr_, shown.tracked, True
     t.extra = shown.extra
+    track(<PyObject*>t)
     s = t.value.storage
     for i in range(s.members.size() if s is not None else 0):
         if (<Value>s.members[i]).tensor == NULL:

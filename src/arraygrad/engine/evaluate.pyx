@@ -497,7 +497,7 @@ cdef int clear_frame(Frame f) except -1:
 
 
 cdef int evaluate_special(GraphTask task, Node node, Frame f) except -1:
-    """As _evaluate, within the caller's context if this is another thread; errors explained (anomaly mode); traced."""
+    """As evaluate, within the caller's context if this is another thread; errors explained (anomaly mode); traced."""
     cdef ThreadState* ts = thread_state()
     cdef ThreadState before
     cdef object entered = None
@@ -517,7 +517,7 @@ cdef int evaluate_special(GraphTask task, Node node, Frame f) except -1:
 
 
 cdef int _evaluate_on_device(GraphTask task, Node node, Frame f) except -1:
-    """As _evaluate, with the node's device and forward stream made current around it."""
+    """As evaluate, with the node's device and forward stream made current around it."""
     cdef object key = node.device_key()
     cdef GradMeta meta = None
     cdef DeviceRuntime runtime

@@ -1,6 +1,7 @@
 # May cimport: engine.arrayops.
 from cpython.object cimport PyObject
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, int32_t, int64_t
+from libcpp.atomic cimport atomic
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 
 cdef extern from "tls.hpp" namespace "arraygrad":
@@ -21,6 +22,13 @@ cdef extern from "tls.hpp" namespace "arraygrad":
         int transforms                  # function transforms that are calling their functions
         void* op_hooks                  # hooks around operations (owned), NULL: none
 
+cdef extern from "untracked.hpp" namespace "arraygrad":
+    atomic[uint64_t] sequence           # of the node that was recorded last
+    void track(PyObject* o) noexcept
+    void track_with(PyObject* holder, PyObject* held) noexcept
+    void untrack(PyObject* o) noexcept
+    void track_all() noexcept
+
 cdef int set_saved_hooks(ThreadState* ts, object hooks) except -1
 cdef ThreadState* thread_state() noexcept nogil
 
@@ -32,15 +40,12 @@ cdef void set_node_watcher(int (*note)(Node) except -1) noexcept
 cdef void count_anomaly_modes(long change) noexcept
 cdef bint anomaly_in_use() noexcept nogil
 
-cdef enum:
-    SEQ_LAST = 0                        # see node.pyx: accumulators use UINT64_MAX
-
 # Node.flags: 16 bits
 cdef enum NodeFlag:
     NODE_FAST = 1                       # saved by a compiled forward: its compiled rule applies
     NODE_REALIFY = 2                    # a complex gradient for a real input is cut to its real part
     NODE_NUMBER = 4                     # its gradient is one number, and apply_number serves it (engine.numbers)
-    NODE_SAVES = 8                      # keeps something that release_variables() frees
+    NODE_SAVES = 8                      # keeps something that `release` frees
     NODE_HAS_PARENT = 16                # some edge points here: own edges are fixed now
     NODE_PYTHON = 32                    # apply is user code (error texts differ)
     NODE_ACCUMULATE = 64
@@ -182,13 +187,10 @@ cdef Node new_node(const NodeKind* kind)
 cdef Node new_node_of(const NodeKind* kind, NodeParts* parts)
 cdef void set_recycler(bint (*keep)(PyObject*) noexcept) noexcept
 cdef int drop_args(Node node) except -1
-# Which nodes the garbage collector sees: Note [Nodes that the collector does not see] in node_memory.hpp.
-cdef void settle(Node node) noexcept
+# Which nodes and Tensors the garbage collector sees: Note [What the collector does not see] in untracked.hpp.
+cdef bint settle(Node node) noexcept
 cdef void settle_leaf(Node node, bint leads_back) noexcept
-cdef void track(Node node) noexcept
-cdef Node shown_node(Node node)
 cdef int track_graph(Node node) except -1
-cdef int track_every_node() except -1
 cdef uint64_t next_sequence_nr() noexcept
 cdef int share_deallocation(type cls) except -1
 cdef int refuse_creation(type cls) except -1

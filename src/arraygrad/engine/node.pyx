@@ -30,7 +30,6 @@ cdef extern from *:
     ThreadState* ag_tls() noexcept nogil
     const bint AG_DEBUG
 
-cdef atomic[uint64_t] _sequence
 cdef atomic[uint32_t] _threads
 cdef atomic[int64_t] _anomaly_modes     # anomaly modes alive in the contexts of this process
 cdef int (*_note_node)(Node) except -1
@@ -54,7 +53,7 @@ cdef int set_saved_hooks(ThreadState* ts, object hooks) except -1:
 
 cdef uint64_t next_sequence_nr() noexcept:
     # One counter for the process: graphs built by several threads run in the order in which they were recorded.
-    return add_held(_sequence, 1)
+    return add_held(sequence, 1)
 
 
 def take_sequence_nr():
@@ -70,11 +69,9 @@ cdef extern from "node_memory.hpp" namespace "arraygrad":
     void make_bare(void* cls) noexcept
     bint (*recycler)(PyObject* array) noexcept
     void recycle_args(PyObject* args) noexcept
-    void settle_node(PyObject* node) noexcept
+    bint settle_node(PyObject* node) noexcept
     void settle_end(PyObject* node, bint leads_back) noexcept
-    void track_node(PyObject* node) noexcept
     int track_below(PyObject* node) except -1
-    int track_all() except -1
 
 
 cdef extern from "Python.h":
@@ -92,6 +89,7 @@ cdef extern from "Python.h":
         newfunc tp_new
         void* tp_vectorcall
         const char* tp_name
+    Py_ssize_t Py_REFCNT(PyObject* o) noexcept
     PyObject* PyErr_Format(object kind, const char* text, ...)
 
 
@@ -437,7 +435,7 @@ cdef class Node:
     @property
     def next_functions(self):
         """Tuple of (node or None, input number), one per next edge."""
-        return tuple([(shown_node(self.edge_node(i)), self.edge_nr(i)) for i in range(self.n_edges)])
+        return tuple([(self.edge_node(i), self.edge_nr(i)) for i in range(self.n_edges)])
 
     @property
     def metadata(self):
@@ -566,9 +564,9 @@ cdef class Node:
     cdef NodeHooks need_hooks(self):
         cdef NodeHooks hooks
         if self.hooks is None:                      # a hook may lead back here
-            track(self)
-            if self.flags & NODE_HAS_PARENT:
-                track_every_node()
+            track(<PyObject*>self)
+            if self.flags & NODE_HAS_PARENT or Py_REFCNT(<PyObject*>self) > 1:      # the one is a Tensor, which asks
+                track_all()
         with cython.critical_section(self):         # several threads may be registering
             if self.hooks is None:
                 self.hooks = NodeHooks.__new__(NodeHooks)
@@ -640,9 +638,9 @@ cdef int drop_args(Node node) except -1:
     return 0
 
 
-cdef void settle(Node node) noexcept:
-    """Show a complete node, whose operation is the table's, to the garbage collector, if it may be in a cycle."""
-    settle_node(<PyObject*>node)
+cdef bint settle(Node node) noexcept:
+    """Track a complete node, whose operation is the table's, if it may be in a cycle. Returns whether it is tracked."""
+    return settle_node(<PyObject*>node)
 
 
 cdef void settle_leaf(Node node, bint leads_back) noexcept:
@@ -650,26 +648,9 @@ cdef void settle_leaf(Node node, bint leads_back) noexcept:
     settle_end(<PyObject*>node, leads_back)
 
 
-cdef void track(Node node) noexcept:
-    """Show a node to the garbage collector, since it may be in a cycle from now on."""
-    track_node(<PyObject*>node)
-
-
-cdef Node shown_node(Node node):
-    """A node, or None, as Python code gets it: Note [Nodes that the collector does not see], (3)."""
-    if node is not None:
-        track_node(<PyObject*>node)
-    return node
-
-
 cdef int track_graph(Node node) except -1:
-    """`track` for a node and all that it leads to."""
+    """Track a node and all that it leads to."""
     return track_below(<PyObject*>node)
-
-
-cdef int track_every_node() except -1:
-    """`track` for all nodes: something may lead back to any of them."""
-    return track_all()
 
 
 cdef int _use_layout(Node probe) except -1:

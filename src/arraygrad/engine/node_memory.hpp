@@ -1,5 +1,5 @@
 // The memory of nodes: where it comes from, how it is given back, what the garbage collector sees of it.
-// May include: Python's headers. Used by node.pyx alone.
+// May include: untracked.hpp, Python's headers. Used by node.pyx alone.
 //
 // Note [Freeing a graph]
 // ~~~~~~~~~~~~~~~~~~~~~~
@@ -24,24 +24,8 @@
 // count as an allocation, so a program that makes and frees such a graph again and again is left alone. Graphs that
 // only the collector can free never come back to the kept blocks: theirs are new ones, and count.
 // Slots that hold None are not shown to the collector. All else is, arrays too: gc.get_referents lists what is kept.
+// Which nodes it sees at all: Note [What the collector does not see] in untracked.hpp.
 // Guarded by test_CP4_*, and by tests/engine/test_node_memory.py.
-//
-// Note [Nodes that the collector does not see]
-// ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-// A node refers to what was there before it, so nodes alone make no cycle. One is closed only by what changes later and
-// leads back: a hook, metadata, an argument or a function of the program's, or a leaf by its `.grad`, hooks and
-// attributes. So a node is tracked by the collector only if it holds such a thing, or leads to a tracked node; the
-// collector then sees every node of a cycle, and a graph of a million others costs it nothing (as CPython untracks
-// tuples).
-// (1) New nodes of compiled classes are untracked. Who records one calls `settle` when it is complete, which tracks it
-//     if it must. An accumulator is tracked if its leaf leads back to it.
-// (2) What comes later is told: a hook on a node makes it tracked, a graph that a `.grad` leads to becomes tracked
-//     (`track_below`), and where nodes that lead to the place may exist already, all untracked nodes are looked for and
-//     become tracked (`track_all`). They are found from the collector's objects: Tensors and nodes hold all nodes. That
-//     takes as long as a collection, so after SEARCHES of them, or WALKS over graphs, no more nodes are untracked.
-// (3) Python code that gets a node gets a tracked one: what it holds may be seen by the collector through it alone.
-// (4) Without the GIL all nodes are tracked: the collector stops the threads, and keeps no list that grows.
-// Guarded by tests/engine/test_untracked_nodes.py.
 #pragma once
 #include <Python.h>
 #include <atomic>
@@ -51,6 +35,8 @@
 #include <new>
 #include <unordered_set>
 #include <vector>
+
+#include "untracked.hpp"
 
 namespace arraygrad {
 
@@ -147,8 +133,7 @@ static void free_node(PyObject* node) {
     live_nodes.fetch_sub(1);
 #endif
 #ifndef Py_GIL_DISABLED
-    if (n_taken[bare] > 0 && (bare || type->tp_basicsize == layout.whole) &&
-        !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+    if (n_taken[bare] > 0 && (bare || type->tp_basicsize == layout.whole) && type->tp_free == free_block) {
         n_taken[bare]--;
         if (n_kept[bare] < KEPT) {
             *slot_at(node, layout.weak) = kept_nodes[bare];
@@ -211,19 +196,9 @@ static int clear_node(PyObject* node) {
     return 0;
 }
 
-constexpr int SEARCHES = 2;
-constexpr int WALKS = 4;         // graphs of gradients that `track_below` walks, before it is left as after SEARCHES
 constexpr int NESTED = 4;        // how deep tuples and lists of static arguments are looked into
 
 #ifndef Py_GIL_DISABLED
-static PyTypeObject* node_type;
-static bool untracks = true;     // guarded by the GIL
-static int searches, walks;
-
-static inline bool is_untracked_node(PyObject* o) {
-    return PyType_IsSubtype(Py_TYPE(o), node_type) && !PyObject_GC_IsTracked(o);
-}
-
 // Whether an object can never lead to a Tensor or a node: the collector has no business with it.
 static bool is_plain(PyObject* o, int depth) {
     PyTypeObject* type = Py_TYPE(o);
@@ -245,82 +220,50 @@ static bool is_plain(PyObject* o, int depth) {
 }
 
 static inline bool is_closed_edge(PyObject* next) { return next == Py_None || !PyObject_GC_IsTracked(next); }
-#endif
 
-#ifndef Py_GIL_DISABLED
 // Whether nothing that a node holds leads to the program's own objects.
 static inline bool is_closed(PyObject* node) {
     PyObject** head = head_of(node);             // e0, e1, meta, hooks, g0, op
     if (!is_closed_edge(head[0]) || !is_closed_edge(head[1]) || head[3] != Py_None || head[4] != Py_None) return false;
-    if (!is_bare(Py_TYPE(node))) {
-        PyObject** tail = tail_of(node);         // more, s0, s1, s2, args
-        if (tail[0] != Py_None) {
-            for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tail[0]); i += 2) {
-                if (!is_closed_edge(PyList_GET_ITEM(tail[0], i))) return false;
-            }
+    if (is_bare(Py_TYPE(node))) return true;
+    PyObject** tail = tail_of(node);             // more, s0, s1, s2, args
+    if (tail[0] != Py_None) {
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tail[0]); i += 2) {
+            if (!is_closed_edge(PyList_GET_ITEM(tail[0], i))) return false;
         }
-        for (int i = 1; i < TAIL; i++) {
-            if (tail[i] != Py_None && !is_plain(tail[i], NESTED)) return false;
-        }
+    }
+    for (int i = 1; i < TAIL; i++) {
+        if (tail[i] != Py_None && !is_plain(tail[i], NESTED)) return false;
+    }
+    for (int i = 1; i < TAIL; i++) {
+        if (PyList_CheckExact(tail[i])) PyObject_GC_UnTrack(tail[i]);
     }
     return true;
 }
 #endif
 
-static inline void track_node(PyObject* node) {
+// Tracks a complete node, unless nothing that it holds leads to the program's own objects. Returns whether it did.
+static inline bool settle_node(PyObject* node) {
 #ifndef Py_GIL_DISABLED
-    if (!PyObject_GC_IsTracked(node)) PyObject_GC_Track(node);
+    if (untracks_now() && is_closed(node)) return false;
+    track(node);
 #else
     (void)node;
 #endif
-}
-
-// Tracks a complete node, unless nothing that it holds leads to the program's own objects.
-static inline void settle_node(PyObject* node) {
-#ifndef Py_GIL_DISABLED
-    if (!untracks || !is_closed(node)) track_node(node);
-#else
-    (void)node;
-#endif
+    return true;
 }
 
 // Tracks a node of which the caller knows whether what it holds may lead back to it.
 static inline void settle_end(PyObject* node, bool leads_back) {
 #ifndef Py_GIL_DISABLED
-    if (!untracks || leads_back) track_node(node);
+    if (leads_back || !untracks_now()) track(node);
 #else
     (void)node;
     (void)leads_back;
 #endif
 }
 
-#ifndef Py_GIL_DISABLED
-static int find_untracked(PyObject* o, void* found) {
-    if (is_untracked_node(o)) {
-        PyObject_GC_Track(o);
-        try {
-            static_cast<std::vector<PyObject*>*>(found)->push_back(o);
-        } catch (const std::bad_alloc&) {
-            PyErr_NoMemory();
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static int track_found(std::vector<PyObject*>& found) {
-    while (!found.empty()) {
-        PyObject* node = found.back();
-        found.pop_back();
-        if (Py_TYPE(node)->tp_traverse(node, find_untracked, &found)) return -1;
-    }
-    return 0;
-}
-#endif
-
-static int track_all();
-
-// Tracks a node and all untracked ones that it leads to, behind tracked ones too. -1 with an error: no memory.
+// Tracks a node and all that it leads to, behind tracked ones too. -1 with an error: no memory.
 static int track_below(PyObject* node) {
 #ifndef Py_GIL_DISABLED
     if (!untracks) return 0;
@@ -332,7 +275,7 @@ static int track_below(PyObject* node) {
             PyObject* one = found.back();
             found.pop_back();
             if (!seen.insert(one).second) continue;
-            track_node(one);
+            track(one);
             PyObject** head = head_of(one);
             for (int i = 0; i < 2; i++) {
                 if (head[i] != Py_None) found.push_back(head[i]);
@@ -346,37 +289,12 @@ static int track_below(PyObject* node) {
         PyErr_NoMemory();
         return -1;
     }
-    if (++walks < WALKS) return 0;
-    searches = SEARCHES - 1;
-    return track_all();
+    spent += seen.size();
+    if (!may_search()) track_all();
 #else
     (void)node;
-    return 0;
 #endif
-}
-
-// Tracks all untracked nodes there are. -1 with an error.
-static int track_all() {
-#ifndef Py_GIL_DISABLED
-    if (!untracks) return 0;
-    if (++searches == SEARCHES) untracks = false;
-    PyObject* module = PyImport_ImportModule("gc");
-    PyObject* objects = module ? PyObject_CallMethod(module, "get_objects", nullptr) : nullptr;
-    Py_XDECREF(module);
-    if (!objects) return -1;
-    std::vector<PyObject*> found;
-    int rc = 0;
-    for (Py_ssize_t i = 0; !rc && i < PyList_GET_SIZE(objects); i++) {
-        PyObject* one = PyList_GET_ITEM(objects, i);
-        traverseproc traverse = Py_TYPE(one)->tp_traverse;
-        if (traverse && traverse(one, find_untracked, &found)) rc = -1;
-        if (!rc && !found.empty()) rc = track_found(found);
-    }
-    Py_DECREF(objects);
-    return rc;
-#else
     return 0;
-#endif
 }
 
 // Memory for a new node of a compiled class that adds no fields.
@@ -392,7 +310,7 @@ static inline PyObject* node_block(PyTypeObject* type, bool bare) {
     } else
 #endif
     {
-        node = PyObject_GC_New(PyObject, type);
+        node = new_block(type);
         if (!node) return nullptr;
     }
 #if defined(ARRAYGRAD_DEBUG) && ARRAYGRAD_DEBUG
@@ -480,9 +398,7 @@ static void use_layout(void* cls, Py_ssize_t head_end) {
     layout.weak = type->tp_weaklistoffset;
     layout.tail = layout.bare = (head_end + alignof(PyObject*) - 1) / alignof(PyObject*) * alignof(PyObject*);
     layout.whole = type->tp_basicsize;
-#ifndef Py_GIL_DISABLED
-    node_type = type;
-#endif
+    use_blocks(type);
     type->tp_dealloc = dealloc_node;
     type->tp_traverse = traverse_node;
     type->tp_clear = clear_node;
