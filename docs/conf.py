@@ -4,6 +4,7 @@ What is made at build time lands in docs/_made, which git ignores: figures (make
 (make_gallery.py). Everything else on the site is a page in docs/ that reads well as plain Markdown too.
 """
 
+import inspect
 import sys
 from pathlib import Path
 
@@ -27,6 +28,7 @@ version = release = arraygrad.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.linkcode",
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
@@ -44,7 +46,23 @@ suppress_warnings = ["config.cache"]
 html_theme = "furo"
 html_title = f"arraygrad {release}"
 html_static_path = []
-html_theme_options = {"navigation_with_keys": True}
+REPOSITORY = "https://github.com/arraygrad/arraygrad"
+html_theme_options = {
+    "navigation_with_keys": True,
+    "source_repository": f"{REPOSITORY}/",
+    "source_branch": "main",
+    "source_directory": "docs/",
+    "footer_icons": [
+        {"name": name, "url": f"{REPOSITORY}{path}", "html": name, "class": ""}
+        for name, path in (
+            ("Repository", ""),
+            ("Changelog", "/blob/main/CHANGELOG.md"),
+            ("Citation", "/blob/main/CITATION.cff"),
+            ("License", "/blob/main/LICENSE"),
+        )
+    ],
+}
+html_logo = html_favicon = "_made/logo.svg"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 pygments_style = "friendly"
@@ -59,6 +77,8 @@ autodoc_typehints = "none"
 default_role = "literal"
 
 made = HERE / "_made"
+made.mkdir(exist_ok=True)
+make_figures.logo(made / "logo.svg")
 make_gallery.write(made / "gallery-source")
 make_figures.write(made / "figures")
 make_functions.write(made / "functions")
@@ -77,6 +97,30 @@ sphinx_gallery_conf = {
     "thumbnail_size": (360, 220),
     "write_computation_times": False,  # would be a file beside the pages
 }
+
+
+def linkcode_resolve(domain, info):
+    """Where the source of a documented name stands: its own lines, or the table of operations of a compiled one."""
+    if domain != "py" or not info["module"]:
+        return None
+    value = sys.modules.get(info["module"])
+    for part in info["fullname"].split("."):
+        value = getattr(value, part, None)
+    value = inspect.unwrap(value) if callable(value) else value
+    try:
+        path = Path(inspect.getsourcefile(value)).resolve()
+        lines, first = inspect.getsourcelines(value)
+    except (TypeError, OSError):
+        from arraygrad.ops import OPS
+
+        if info["fullname"].rpartition(".")[2] in OPS and info["module"].startswith("arraygrad"):
+            return f"{REPOSITORY}/tree/main/src/arraygrad/ops"
+        return None
+    package = Path(arraygrad.__file__).resolve().parent
+    if not path.is_relative_to(package):
+        return None
+    place = f"src/arraygrad/{path.relative_to(package).as_posix()}"
+    return f"{REPOSITORY}/blob/main/{place}#L{first}-L{first + len(lines) - 1}"
 
 
 def setup(app):

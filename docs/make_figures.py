@@ -39,6 +39,24 @@ def write(folder: Path) -> None:
     course(folder / "course.svg")
 
 
+def logo(path: Path) -> None:
+    """The logo: a curve and its tangent, in a square that reads on light and on dark pages."""
+    x = np.linspace(0.0, 1.0, 33)
+    y = 0.5 + 0.32 * np.sin(2.0 * np.pi * x)
+    curve = " ".join(f"{8 + 48 * a:.1f},{64 - 64 * b:.1f}" for a, b in zip(x, y, strict=True))
+    slope = ag.grad(lambda a: 0.5 + 0.32 * np.sin(2.0 * np.pi * a))(0.1)
+    height = 0.5 + 0.32 * np.sin(0.2 * np.pi)
+    ends = [(0.1 + step, height + slope * step) for step in (-0.12, 0.24)]
+    (x1, y1), (x2, y2) = [(8 + 48 * a, 64 - 64 * b) for a, b in ends]
+    path.write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" width="64" height="64">'
+        '<rect width="64" height="64" rx="12" fill="white"/>'
+        f'<polyline points="{curve}" fill="none" stroke="{BLUE}" stroke-width="5" stroke-linecap="round"/>'
+        f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{ORANGE}" stroke-width="5" '
+        'stroke-linecap="round"/></svg>\n'
+    )
+
+
 def code_of(page: str) -> str:
     """The first python block of a page."""
     return re.search(r"^```python\n(.*?)^```", (HERE / page).read_text(), re.M | re.S)[1]
