@@ -177,6 +177,31 @@ def test_an_object_that_holds_the_parameter_and_the_array():
     np.testing.assert_array_equal(one.log, plain.log)
 
 
+def test_values_of_the_parameter_are_stored_as_arrays():
+    class Decay:
+        def __init__(self):
+            self.log, self.energy, self.found = [], None, {}
+
+        def rhs(self, t, y):
+            slope = -self.a * y
+            self.log.append(slope)
+            self.energy = self.found["energy"] = slope[0] * slope[1]
+            return slope
+
+    one, plain = Decay(), Decay()
+
+    def loss(a, model):
+        model.a = a
+        return integrate.solve_ivp(model.rhs, T, Y0).y[:, -1].sum()
+
+    np.testing.assert_allclose(ag.grad(lambda a: loss(a, one))(A), -sum(Y0) * np.exp(-A), rtol=1e-2)
+    loss(A, plain)
+    assert {type(v) for v in one.log} == {np.ndarray}
+    assert type(one.energy) is type(one.found["energy"]) is np.float64
+    np.testing.assert_array_equal(one.log, plain.log)
+    assert one.energy == plain.energy
+
+
 def test_second_derivatives():
     def value(a, f):
         return integrate.quad(lambda x: f(np.array([x, x * x]), a)[1] ** 2, 0.0, 1.0)[0]

@@ -133,6 +133,7 @@ class Carried:
         self.arrays = {key: (root, root.copy("K")) for key, (root, _) in _families(walk.arrays).items()}
         self.written = {}  # id of memory -> elements that calls write
         self.rebound = {}  # id -> keys of what calls bind anew; None: all
+        self.holders = {}  # id -> such a thing
         self.born = current_graph_task_id()
         self._plan = self._run = None
         self._calls = self._looks = 0
@@ -231,6 +232,24 @@ class Carried:
         if not agrees:
             self._broken = self._depends(plan)
 
+    def as_arrays(self):
+        """Have what an unrecorded call has bound to places be arrays: values of Tensors that it reads were Tensors."""
+        for key, thing in self.holders.items():
+            known, keys = self.before.get(key), self.rebound[key]
+            before = dict(_pairs(known[1])) if known else {}
+            if type(thing) in (list, collections.deque):
+                places = range(len(thing) - 1, -1, -1)
+            elif isinstance(thing, dict) and not _is_space(thing):
+                places = list(reversed(thing))
+            else:
+                places = None
+            for name in keys or () if places is None else places:
+                value = _pairs_of(thing).get(name) if places is None else thing[name]
+                if type(value) is Tensor and not value.requires_grad and not is_same_thing(before.get(name), value):
+                    _put(thing, name, value.array if value.ndim else value.array[()])
+                elif places is not None:  # what is left was there before
+                    break
+
     def _depends(self, plan):
         what = ", ".join(plan.labels()[:4]) or "what it holds"
         f = getattr(self.f, "__name__", type(self.f).__name__)
@@ -247,6 +266,19 @@ _CONTAINERS = (types.CellType, list, dict, set, collections.deque)
 
 def _is_space(thing):
     return type(thing) is dict and "__builtins__" in thing
+
+
+def _pairs_of(thing):
+    return thing if _is_space(thing) else dict(_pairs(live_contents(thing)))
+
+
+def _put(thing, name, value):
+    if isinstance(thing, types.CellType):
+        thing.cell_contents = value
+    elif isinstance(thing, (list, dict, collections.deque)):
+        thing[name] = value
+    else:
+        object.__setattr__(thing, name, value)
 
 
 def _is_power_of_four(n):
@@ -345,7 +377,7 @@ class _Plan:
         known = self._carried.rebound.get(id(thing), frozenset())
         if keys is None or keys:
             self._carried.rebound[id(thing)] = None if keys is None or known is None else known | keys
-            self._things[id(thing)] = thing
+            self._carried.holders[id(thing)] = self._things[id(thing)] = thing
 
     def _cover(self):
         """Arrays that calls write and bind to places are other ones in each call: all their elements are filled."""

@@ -214,6 +214,8 @@ class _Changing(_Reading):
                 self.proved = True
                 self.carried.call(given, self.tensors, run, lambda f: self.proven(self.edges, f, given))
         self.carried.look(given, values, result)
+        if self.elsewhere:
+            self.carried.as_arrays()
         return result
 
 
