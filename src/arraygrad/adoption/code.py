@@ -177,7 +177,9 @@ _uses: dict = {}  # id of a code object -> (it, how it uses numpy.ndarray)
 
 
 def uses_array_type(code):
-    """How code, and code of functions in it, uses a name or attribute `ndarray`: (whether it calls it, does more)."""
+    """How code, and code of functions in it, uses a name or attribute `ndarray`: (whether it calls it, does more).
+
+    To take a method of it counts as a call."""
     if "ndarray" not in names_in(code):
         return False, False
     known = _uses.get(id(code))
@@ -187,7 +189,7 @@ def uses_array_type(code):
     steps = steps_of(code)
     for i, step in enumerate(steps):
         if step.opcode in dis.hasname and step.argval == "ndarray":
-            called = is_called(steps, i)
+            called = is_called(steps, i) or _takes_a_method(steps[i + 1])
             calls, more = calls or called, more or not called
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -197,6 +199,14 @@ def uses_array_type(code):
         _uses.clear()
     _uses[id(code)] = (code, (calls, more))
     return calls, more
+
+
+def _takes_a_method(step):
+    """Whether an instruction takes an attribute that the stand-in for numpy.ndarray has: `numpy.ndarray.sum`."""
+    return step.opname in ("LOAD_ATTR", "LOAD_METHOD") and (step.argval == "__new__" or step.argval not in _OF_OBJECTS)
+
+
+_OF_OBJECTS = frozenset(dir(object))
 
 
 _handed: dict = {}  # id of a code object -> (it, the names that it hands over)

@@ -336,5 +336,6 @@ def install():
         stand_in(real, other)
 
 
+Unmasked._arraygrad_base = Unmasked
 _put_operators()
 _put_methods()

@@ -308,6 +308,21 @@ def _array_of(function):
     return call
 
 
+_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType)
+
+
+@functools.lru_cache(256)
+def _method(name, real):
+    """A method of numpy.ndarray that is called by the class: that of a Tensor, or of an object that holds one."""
+
+    @functools.wraps(real)
+    def call(x, *args, **kwargs):
+        own = Tensor if type(x) is Tensor else getattr(type(x), "_arraygrad_base", None)  # as in adoption.subclasses
+        return (real if own is None else getattr(own, name))(x, *args, **kwargs)
+
+    return call
+
+
 class _ArrayType(type):
     """The type of what stands in for numpy.ndarray where code calls it: `out = numpy.ndarray((3, 3))`."""
 
@@ -322,7 +337,8 @@ class _ArrayType(type):
         return issubclass(other, numpy.ndarray)
 
     def __getattr__(cls, name):
-        return getattr(numpy.ndarray, name)
+        found = getattr(numpy.ndarray, name)
+        return _method(name, found) if type(found) in _METHODS else found
 
     def __eq__(cls, other):
         return True if other is cls or other is numpy.ndarray else NotImplemented

@@ -1,7 +1,8 @@
 """Classes that a program derives from numpy.ndarray, where their data is recorded.
 
-May import: adoption.answers, adoption.exchange, adoption.reach, adoption.subclass_probes, autograd.python_numbers,
-core.inplace, core.operands, core.tensor, numpy_api.more_methods, the standard library, numpy.
+May import: adoption.answers, adoption.exchange, adoption.reach, adoption.subclass_probes, adoption.table,
+autograd.python_numbers, core.inplace, core.operands, core.tensor, numpy_api.more_methods, the standard library,
+numpy.
 
 Note [Classes derived from arrays]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -43,6 +44,7 @@ from arraygrad.adoption.answers import CLASSES, set_of_super
 from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.reach import is_library
 from arraygrad.adoption.subclass_probes import Asked, probe_of
+from arraygrad.adoption.table import CALLED
 from arraygrad.autograd.python_numbers import place
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.operands import set_subclasses
@@ -81,6 +83,7 @@ class Held:
 
     __slots__ = ("__dict__", "__weakref__", "_arraygrad_tensor")
     _arraygrad_class: type = numpy.ndarray
+    _arraygrad_base: type
     __array_priority__ = 0.0
 
     # -- what it is ----------------------------------------------------------------------------------------------------
@@ -694,7 +697,9 @@ def install():
     set_view_of_class(_view_of_class)
     set_subclasses(_beside_a_tensor)
     set_of_super(_of_super)
+    CALLED[id(numpy.ndarray)].__new__ = staticmethod(_new_array)
 
 
+Held._arraygrad_base = Held  # whose methods are those of numpy.ndarray
 _put_operators()
 _put_methods()

@@ -96,8 +96,8 @@ _KNOW_NO_TENSOR = (
     ("Tensor is not JSON serializable", f"text has no gradient. {_PLAIN}"),
     ("required argument is not a float", f"bytes have no gradient. {_PLAIN}"),
     ("' for 'numpy.ndarray' objects doesn't apply to a '",
-     ("a class derived from numpy.ndarray holds a Tensor in this call: write super().name(...) or "
-      "numpy.asarray(self).name(...) in the place of numpy.ndarray.name(self, ...)")),
+     ("a method that is taken of the class numpy.ndarray knows no Tensor here: write x.name(...), or super().name(...) "
+      "in a class that derives from it, in the place of numpy.ndarray.name(x, ...)")),
     ("Iterator operand is flagged as writeable, but is an object",
      "numpy.nditer takes no Tensor: loop over x.ravel(), or over numpy.ndindex(x.shape)"),
 )  # fmt: skip
