@@ -501,21 +501,21 @@ def _wraps(twin):
 
 # -- NumPy's operators, methods and attributes -------------------------------------------------------------------------
 
-_ARITHMETIC = {
+_ARITHMETIC: dict[str, numpy.ufunc] = {
     "add": numpy.add, "sub": numpy.subtract, "mul": numpy.multiply, "truediv": numpy.true_divide,
     "floordiv": numpy.floor_divide, "mod": numpy.remainder, "pow": numpy.power, "matmul": numpy.matmul,
     "divmod": numpy.divmod, "and": numpy.bitwise_and, "or": numpy.bitwise_or, "xor": numpy.bitwise_xor,
     "lshift": numpy.left_shift, "rshift": numpy.right_shift,
 }  # fmt: skip
-_COMPARISONS = {
+_COMPARISONS: dict[str, numpy.ufunc] = {
     "lt": numpy.less, "le": numpy.less_equal, "gt": numpy.greater, "ge": numpy.greater_equal, "eq": numpy.equal,
     "ne": numpy.not_equal,
 }  # fmt: skip
-_BY_UFUNCS = {
+_BY_UFUNCS: dict[str, tuple[numpy.ufunc, str]] = {
     "sum": (numpy.add, "reduce"), "prod": (numpy.multiply, "reduce"), "max": (numpy.maximum, "reduce"),
     "min": (numpy.minimum, "reduce"), "cumsum": (numpy.add, "accumulate"), "cumprod": (numpy.multiply, "accumulate"),
 }  # fmt: skip
-_OF_ONE = {"neg": numpy.negative, "pos": numpy.positive, "abs": numpy.absolute, "invert": numpy.invert}
+_OF_ONE: dict[str, numpy.ufunc] = {"neg": numpy.negative, "pos": numpy.positive, "abs": numpy.absolute, "invert": numpy.invert}
 _OPERATORS = frozenset(
     f"__{kind}{name}__" for kinds, names in (
         (("", "r", "i"), _ARITHMETIC), (("",), _COMPARISONS), (("",), _OF_ONE)) for name in names for kind in kinds
