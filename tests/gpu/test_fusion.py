@@ -214,6 +214,22 @@ def test_a_complex_gradient_of_a_real_input_is_left_to_the_engine():
     assert spec.outputs[0][1] == np.dtype("c8")
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_powers_of_zero_are_the_tables(library, dtype):
+    compiled, specs = library
+    number = CASES.index(("pow", dtype))
+    op, powers = OPS["pow"], np.asarray([0.0, 1.0, 2.0, 0.5, 3.0], dtype=dtype)
+    arrays = {"x1": np.zeros_like(powers), "x2": powers}
+    g = np.ones_like(powers)
+    ans, wanted = by_table(op, g, arrays)
+    inputs = {"g": g, **{f"a{k}": ans if what == "ans" else arrays[what] for k, what in enumerate(op.saves)}}
+    outputs = run_elementwise(compiled, number, specs[number], inputs)
+    for (_, expected), place in zip(wanted, specs[number].results, strict=True):
+        known = np.isfinite(expected)
+        assert known[:3].all()  # the derivative of x ** 0.5 at zero is infinite
+        np.testing.assert_array_equal(outputs[place][known], expected[known])
+
+
 @pytest.mark.parametrize("name", ["matmul", "outer", "tensordot", "vecdot", "cross", *NO_KERNEL])
 def test_what_is_not_elementwise_has_no_kernel(name):
     op = OPS[name]

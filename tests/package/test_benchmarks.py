@@ -254,6 +254,15 @@ def test_unknown_device_is_refused():
     assert (found.returncode, "only 'cuda' is known" in found.stderr) == (2, True)
 
 
+def test_gradients_on_a_device_are_compared_as_a_whole():
+    wanted = [np.ones(10**6), np.asarray([2.0])]
+    one_kink = [np.ones(10**6), np.asarray([2.0])]
+    one_kink[0][3] = 0.0
+    assert device.worst(one_kink, wanted) < device.TOLERANCE
+    assert device.worst([wanted[0] * 1.01, wanted[1]], wanted) > device.TOLERANCE
+    assert not device.worst([wanted[0], np.asarray([np.nan])], wanted) < device.TOLERANCE
+
+
 @pytest.mark.parametrize("work", device.WORKS, ids=[w.name for w in device.WORKS])
 def test_device_workloads_have_the_gradients_of_finite_differences(work):
     arrays = [a.astype(np.float64) for a in work.leaves(True)]

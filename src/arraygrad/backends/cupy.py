@@ -41,6 +41,9 @@ _DTYPES = tuple(numpy.dtype(code) for code in "fdFD")
 class CupyBackend(CudaArrays, GenericBackend):
     """cupy.ndarray: written in place, slices are views, one worker thread per device, nodes on their own streams."""
 
+    # CuPy runs an operation on the current device, whichever its operands lie on, and warns that it reads over the bus.
+    reads_other_devices = True
+
     def prepare(self):
         """Make what keeps kernels; called once."""
         self.kernels = ElementwiseKernels(cupy)

@@ -85,6 +85,8 @@ class GenericBackend(Backend):
     def conform(self, meta, grad, realify):
         """`grad` summed over broadcast axes, cast to meta's dtype and, if 0-d, moved to its device.
 
+        It is moved in any case where operations of the library read arrays of other devices (`reads_other_devices`).
+
         Raises
         ------
         InvalidGradient
@@ -94,6 +96,11 @@ class GenericBackend(Backend):
         xp = self.xp
         if not isinstance(grad, self.array_type):
             grad = self._constant(meta, grad)
+        device = self.device_of(grad)
+        if device != meta.device:
+            if grad.ndim and not self.reads_other_devices:
+                raise InvalidGradient(f"expected device {meta.device} but got {device}")
+            grad = self.to_device(grad, meta.device)
         shape = shape_of(grad)
         if shape != meta.shape:
             grad = self._sum_to(meta, grad, shape)
@@ -105,11 +112,6 @@ class GenericBackend(Backend):
             grad = xp.real(grad)
         if grad.dtype != meta.dtype:
             grad = xp.astype(grad, meta.dtype)
-        device = self.device_of(grad)
-        if device != meta.device:
-            if grad.ndim:
-                raise InvalidGradient(f"expected device {meta.device} but got {device}")
-            grad = self.to_device(grad, meta.device)
         return grad
 
     def add(self, a, b):

@@ -62,6 +62,11 @@ cdef class TensorOps(ArrayOps):
         t = <TensorBase>grad
         if t.value.meta.ops is not backend:
             raise InvalidGradient(f"expected an array of {backend.name} but got one of {t.value.meta.ops.name}")
+        if t.value.meta.device_key != meta.device_key:
+            if t.value.meta.ndim and not backend.reads_other_devices:
+                raise InvalidGradient(f"expected device {meta.device_key or 'cpu'} but got "
+                                      f"{t.value.meta.device_key or 'cpu'}")
+            t = <TensorBase>moved(t, meta.device if meta.device is not None else backend.host_device(t.value.raw))
         shape, want = t.value.meta.shape_tuple(), meta.shape_tuple()
         if shape != want:
             lead = len(shape) - len(want)
@@ -81,11 +86,6 @@ cdef class TensorOps(ArrayOps):
             t = <TensorBase>backend.graph_xp.real(t)
         if t.value.meta.dtype != meta.dtype:
             t = <TensorBase>cast(t, meta.dtype)
-        if t.value.meta.device_key != meta.device_key:
-            if t.value.meta.ndim:
-                raise InvalidGradient(f"expected device {meta.device_key or 'cpu'} but got "
-                                      f"{t.value.meta.device_key or 'cpu'}")
-            t = <TensorBase>moved(t, meta.device if meta.device is not None else backend.host_device(t.value.raw))
         return t
 
     cpdef object add(self, object a, object b):

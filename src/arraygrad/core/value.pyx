@@ -53,8 +53,11 @@ cdef class Backend(ArrayOps):
 
     One array library: its raw namespace `xp`, the type of its arrays, and how the engine works with them.
 
-    `mutable` says that arrays can be written in place and that slices share memory.
+    `mutable` says that arrays can be written in place and that slices share memory, `reads_other_devices` that an
+    operation takes operands of several devices: gradients are then moved to that of their operand.
     """
+
+    reads_other_devices = False
 
     def __init__(self, str name, xp, array_type, bint mutable=True, DeviceRuntime runtime=None):
         ArrayOps.__init__(self, name, runtime)

@@ -606,8 +606,8 @@ def _array_repr(arr, max_line_width=None, precision=None, suppress_small=None):
 
 def host(arg):
     """A numpy.ndarray of the values of an argument, detached: for indices and decisions, which have no derivative."""
-    if isinstance(arg, list | tuple):
-        arg = tensor_of(arg)
+    if isinstance(arg, list | tuple) or hasattr(type(arg), "__cuda_array_interface__"):
+        arg = tensor_of(arg)  # an array on a device does not let itself be converted by NumPy
     return arg.numpy() if isinstance(arg, Tensor) else numpy.asarray(arg)
 
 

@@ -20,7 +20,7 @@ from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.core.protocol_shapes import ptp
 from arraygrad.core.protocols import add_protocol_functions, add_recorded, is_served, numpy_function
-from arraygrad.core.tensor import Tensor, apply_op, backend_of
+from arraygrad.core.tensor import Tensor, apply_op, asarray, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.numpy_api.plainly import computed_plainly, stand_in_of
 from arraygrad.ops import OPS
@@ -176,6 +176,28 @@ def _with_out_named(function, args, kwargs):
     return args[:at], {**kwargs, **dict(zip(names[at:], args[at:], strict=False))}
 
 
+# Functions that write into their first argument: an array there stays what it is, and is refused beside a Tensor.
+_WRITING = frozenset((numpy.copyto, numpy.put, numpy.place, numpy.putmask, numpy.put_along_axis, numpy.fill_diagonal))
+
+
+def _beside_tensors(function, args, kwargs):
+    """The arguments with constant Tensors in the places of arrays on a device, which NumPy converts by no means."""
+    wrapped = [_wrapped(a) for a in args]
+    if function in _WRITING and args:
+        wrapped[0] = args[0]
+    return tuple(wrapped), {key: value if key == "out" else _wrapped(value) for key, value in kwargs.items()}
+
+
+def _wrapped(value):
+    if isinstance(value, list | tuple) and type(value) in (list, tuple):
+        return type(value)([_wrapped(item) for item in value])
+    return asarray(value) if _on_device(type(value)) else value
+
+
+def _on_device(kind):
+    return not issubclass(kind, Tensor) and hasattr(kind, "__cuda_array_interface__")
+
+
 def array_function(function, types, args, kwargs):
     """Tensor.__array_function__: run a NumPy function on Tensors.
 
@@ -186,6 +208,8 @@ def array_function(function, types, args, kwargs):
     """
     written = _written()
     ours = written.FUNCTIONS.get(function) or written.ARRAYS.get(function)
+    if len(types) > 1 and any(map(_on_device, types)):
+        args, kwargs = _beside_tensors(function, args, kwargs)
     if len(args) > 2 or function is numpy.fix:
         args, kwargs = _with_out_named(function, args, kwargs)
     if getattr(function, "__module__", None) == "numpy.fft" and not is_served(function):

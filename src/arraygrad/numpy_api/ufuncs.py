@@ -528,7 +528,9 @@ def _at(ufunc, function, a, indices, b=None):
 def _host_key(indices):
     if isinstance(indices, tuple):
         return tuple([_host_key(i) for i in indices])
-    return host(indices) if isinstance(indices, Tensor | list | numpy.ndarray) else indices
+    if isinstance(indices, Tensor | list | numpy.ndarray) or hasattr(type(indices), "__cuda_array_interface__"):
+        return host(indices)
+    return indices
 
 
 def _scattered(values, positions, shape):

@@ -100,15 +100,15 @@ def _adds_in_place(xp):
     return hasattr(getattr(xp, "add", None), "at") and not hasattr(xp, "jit") and "jax" not in xp.__name__
 
 
-def _add_at(xp, zeros, key, x):
-    """x added to `zeros` at `key`, in place, once for every time an element is named."""
-    if x.dtype.kind == "c" and type(zeros).__module__.partition(".")[0] == "cupy":
+def _add_at(xp, sums, key, x):
+    """x added to `sums` at `key`, in place, once for every time an element is named."""
+    if x.dtype.kind == "c" and type(sums).__module__.partition(".")[0] == "cupy":
         for part in ("real", "imag"):  # CUDA's atomic additions know no complex numbers
-            sums = xp.zeros(zeros.shape, dtype=getattr(x, part).dtype, device=device_of(x))
-            xp.add.at(sums, key, getattr(x, part))
-            setattr(zeros, part, sums)
+            of_part = xp.asarray(getattr(sums, part), copy=True)
+            xp.add.at(of_part, key, getattr(x, part))
+            setattr(sums, part, of_part)
         return
-    xp.add.at(zeros, key, x)
+    xp.add.at(sums, key, x)
 
 
 def _is_jax(array):

@@ -9,7 +9,8 @@ Note [Transfers]
 (2) JAX arrays never change, so what comes to JAX from a library that can write is copied, and what leaves JAX for one
     that can is copied too; NumPy gets a read-only array over JAX's memory.
 (3) A dask array is computed when it is transferred; what comes to dask is copied into chunks.
-(4) The dtype stays. A library that has it not (JAX without jax_enable_x64) raises.
+(4) What lies on a device comes to the host where the target is a build of PyTorch or JAX for processors alone.
+(5) The dtype stays. A library that has it not (JAX without jax_enable_x64) raises.
 Guarded by tests/backends/test_transfer.py.
 """
 
@@ -95,10 +96,21 @@ def _to_numpy(x, source, library, device):
     return _host_array(x, source)
 
 
+def _is_cpu(device):
+    return str(device).partition(":")[0] == "cpu"
+
+
+def _jax_has_gpus(jax):
+    try:
+        return bool(jax.devices("gpu"))
+    except RuntimeError:  # a build for processors alone
+        return False
+
+
 def _to_torch(x, source, library, device):
     torch = importlib.import_module("torch")
     numpy = importlib.import_module("numpy")
-    if source == "cupy" or (source == "jax" and not _on_host(x)):
+    if source in ("cupy", "jax") and not _on_host(x) and torch.cuda.is_available() and not _is_cpu(device):
         result = torch.from_dlpack(x)
         result = result.clone() if source == "jax" else result
     else:
@@ -112,7 +124,7 @@ def _to_torch(x, source, library, device):
 
 def _to_jax(x, source, library, device):
     jax = importlib.import_module("jax")
-    if source in ("cupy", "torch") and not _on_host(x):
+    if source in ("cupy", "torch") and not _on_host(x) and _jax_has_gpus(jax):
         # jnp.array copies: the other library may write into its memory later.
         result = jax.numpy.array(jax.dlpack.from_dlpack(x), copy=True)
     else:

@@ -110,17 +110,17 @@ POW_NUMBERS = {
 
 
 # x2 * x1 ** (x2 - 1), and for x2 == 0, where 1 / x1 may overflow, x2 / x1 * x1 ** x2: zero whatever x1 is, and yet with
-# the mixed second derivative 1 / x1. The divisor is changed before it divides, nothing is masked afterwards: the rule
-# is differentiated again, where 0 * inf would return. Why xp.pow and not `**`: Note [Powers] in
-# backends/numpy/powers.pyx.
+# the mixed second derivative 1 / x1. Both parts are changed before they divide, nothing is masked afterwards: the rule
+# is differentiated again, where 0 * inf would return. At 0 ** 0 nothing is divided by infinity, of which CuPy's complex
+# quotient makes nan. Why xp.pow and not `**`: Note [Powers] in backends/numpy/powers.pyx.
 def pow_x1(xp, g, x1, x2):
     number_of = getattr(xp, "_library_number", None)
     by_number = POW_NUMBERS.get(None if number_of is None else number_of(x2))
     if by_number is not None and xp.isdtype(x1.dtype, "real floating"):
         return by_number(xp, g, x1)
     constant = x2 == 0
-    divisor = xp.where((x1 == 0) | (x1 != x1), math.inf, x1)
-    factor = x2 / xp.where(constant, divisor, 1.0)
+    flat = constant & ((x1 == 0) | (x1 != x1))
+    factor = xp.where(flat, 0.0, x2) / xp.where(constant & ~flat, x1, 1.0)
     return g * (factor * xp.pow(x1, xp.where(constant, x2, x2 - 1)))
 
 

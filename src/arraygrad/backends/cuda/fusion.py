@@ -33,7 +33,8 @@ _C_TYPES = {
     "D": "complex<double>",
 }
 
-# What C++ has no operator or function for. Names are ours, so that nothing of a library's is redefined.
+# What C++ has no operator or function for. Names are ours, so that nothing of a library's is redefined. A complex `pow`
+# is the exponential of a logarithm, which is infinite at zero; NumPy gives 0 ** p as 1 for p = 0, and 0 for Re p > 0.
 PREAMBLE = r"""
 template <typename T> __device__ inline T ag_infinity() { return static_cast<T>(__longlong_as_double(0x7ff0000000000000LL)); }
 template <typename T> __device__ inline T ag_nan() { return static_cast<T>(__longlong_as_double(0x7ff8000000000000LL)); }
@@ -44,6 +45,11 @@ template <typename T> __device__ inline T ag_remainder(T a, T b) {
   T rest = fmod(a, b);
   if (rest == T(0)) return copysign(T(0), b);
   return (rest < T(0)) != (b < T(0)) ? rest + b : rest;
+}
+template <typename T> __device__ inline T ag_complex_power(T x, T p) {
+  if (p == T(0)) return T(1);
+  if (x == T(0) && p.real() > 0) return T(0);
+  return pow(x, p);
 }
 template <typename T> __device__ inline T ag_floor_divide(T a, T b) {
   if (b == T(0)) return a / b;
@@ -118,7 +124,8 @@ def _text(value, names):
         return _cast(operands[0].dtype, value.dtype, code[0])
     if operation in ("pow", "**"):
         square = operands[1].operation == "constant" and operands[1].detail == 2
-        return _TEXT["square" if square else "pow"].format(*code)
+        power = "ag_complex_power({}, {})" if value.dtype.kind == "c" else _TEXT["pow"]
+        return (_TEXT["square"] if square else power).format(*code)
     if operation == "abs":
         return f"{'abs' if operands[0].dtype.kind == 'c' else 'fabs'}({code[0]})"
     if operation in _JOINED:
