@@ -1,7 +1,7 @@
 """What stands in for CuPy in adopted calls: its functions on Tensors are their NumPy kin, what it makes are Tensors.
 
-May import: adoption.answers, adoption.exchange, adoption.table, adoption.numpy_names, core.tensor, ops, numpy, the
-standard library. CuPy is never imported: its modules are there once the program has imported them.
+May import: adoption.answers, adoption.exchange, adoption.table, adoption.numpy_names, core.tensor, interop.transfer,
+ops, numpy, the standard library; arraygrad.scipy by its name, as SciPy is optional. CuPy is never imported: its modules are there once the program has imported them.
 
 CuPy has a protocol for ufuncs and for nothing else: `cupy.sum(t)`, `cupy.matmul(t, t)` and `cupy.linalg.solve(t, b)`
 know its own arrays. NumPy's functions of the same names ask a Tensor, which computes by CuPy and records. So in an
@@ -9,6 +9,8 @@ adopted call a function of CuPy's that gets a Tensor is NumPy's of that name.
 """
 
 import functools
+import importlib
+import inspect
 import sys
 import types
 
@@ -16,17 +18,34 @@ import numpy
 
 from arraygrad.adoption.answers import gathered, has_tensor
 from arraygrad.adoption.exchange import is_on, makes_tensors
-from arraygrad.adoption.numpy_names import CREATION, module_of
+from arraygrad.adoption.numpy_names import module_of
 from arraygrad.adoption.table import CREATORS, LIKE, stand_in, stand_in_for
 from arraygrad.core.tensor import Tensor, apply_op, wrap_raw
+from arraygrad.interop.transfer import to_backend
 from arraygrad.ops import OPS
 
 __all__ = ["refresh"]
 
-_FROM_DATA = frozenset("array asarray asanyarray ascontiguousarray".split())
+_FROM_DATA = frozenset("array asarray asanyarray asarray_chkfinite ascontiguousarray asfarray asfortranarray".split())
 # Functions of cupyx.scipy.special that are no ufuncs, by the operations of the table that they are, and their defaults.
 _OF_SPECIAL = {"softmax": {"axis": None}, "log_softmax": {"axis": None}, "logsumexp": {"axis": None, "keepdims": False}}
-_CHAPTERS = ("cupy.linalg", "cupy.fft", "cupy")
+_CHAPTERS = ("cupy.lib.stride_tricks", "cupy.linalg", "cupy.fft", "cupyx", "cupy")
+# Names that NumPy has dropped, or has not, by what they are there.
+_OTHER_NAMES = {
+    "alltrue": numpy.all,
+    "cumproduct": numpy.cumprod,
+    "in1d": lambda a, b, **options: numpy.isin(numpy.ravel(a), b, **options),
+    "msort": lambda a: numpy.sort(a, axis=0),
+    "product": numpy.prod,
+    "round_": numpy.round,
+    "row_stack": numpy.vstack,
+    "sometrue": numpy.any,
+    "trapz": numpy.trapezoid,
+    "scatter_add": numpy.add.at,
+    "scatter_max": numpy.maximum.at,
+    "scatter_min": numpy.minimum.at,
+}
+_METHODS = frozenset(("accumulate", "at", "outer", "reduce", "reduceat"))
 _SCIPY = ("linalg", "special", "fft", "ndimage", "signal", "sparse", "stats", "interpolate", "spatial")
 
 _done: set = set()  # names of modules whose functions are in the table
@@ -40,7 +59,7 @@ def refresh():
         _done.add(name)
         _install(name)
     if new:
-        for name in ("cupyx.scipy", "cupyx", "cupy"):  # each holds those before it, or the modules above
+        for name in ("cupy.lib", "cupyx.scipy", "cupyx", "cupy"):  # each holds those before it, or the modules above
             if isinstance(sys.modules.get(name), types.ModuleType):
                 stand_in(sys.modules[name], module_of(sys.modules[name]))
     return bool(new)
@@ -50,20 +69,31 @@ def _install(name):
     module = sys.modules[name]
     library, _, chapter = name.partition(".")
     kin = numpy if library == "cupy" else None
-    if kin is not None and chapter:
-        kin = getattr(numpy, chapter)
+    for part in chapter.split(".") if kin is not None and chapter else ():
+        kin = getattr(kin, part)
     for function_name, real in list(vars(module).items()):
-        if function_name.startswith("_") or not _is_function(real):
+        if function_name.startswith("_"):
             continue
         full = f"{name}.{function_name}"
-        if name == "cupy" and function_name == "get_array_module":
+        if type(real).__name__ == "ufunc" and isinstance(getattr(numpy, function_name, None), numpy.ufunc):
+            stand_in(real, _Ufunc(real, getattr(numpy, function_name)))
+        elif name == "cupy" and function_name in ("r_", "c_"):
+            stand_in(real, _Joined(real, stand_in_for(getattr(numpy, function_name))))
+        elif not _is_function(real):
+            continue
+        elif name == "cupy" and function_name == "get_array_module":
             stand_in(real, _module_for(real))
+        elif name == "cupy" and function_name == "asnumpy":
+            stand_in(real, _to_host(real))
         elif name == "cupy" and function_name in _FROM_DATA:
             stand_in(real, _from_data(real))
         elif name == "cupyx.scipy.special" and function_name in _OF_SPECIAL:
             stand_in(real, _operation(real, function_name))
         else:
-            stand_in(real, _gate(real, _dispatching(kin, function_name), full, name == "cupy"))
+            find = functools.partial(_dispatching, kin, function_name)
+            if library == "cupyx" and chapter:
+                find = functools.partial(_of_scipy, real, name.rpartition(".")[2], function_name)
+            stand_in(real, _gate(real, find, full, name == "cupy"))
     if name != "cupy":
         stand_in(module, module_of(module))
 
@@ -79,15 +109,123 @@ def _dispatching(kin, name):
     found = getattr(kin, name, None)
     if isinstance(found, numpy.ufunc) or hasattr(found, "_implementation"):
         return found
-    return None
+    other = stand_in_for(found)
+    return _OTHER_NAMES.get(name) if other is found else other
+
+
+class _Ufunc:
+    """A ufunc of CuPy's, which asks Tensors where it is called; its methods do not, and are those of NumPy's."""
+
+    __slots__ = ("_kin", "_real")
+
+    def __init__(self, real, kin):
+        self._real, self._kin = real, kin
+
+    @property
+    def __class__(self):
+        return type(self._real)
+
+    def __call__(self, *args, **kwargs):
+        if is_on() and any(isinstance(a, list | tuple) and has_tensor([a]) for a in args):
+            return stand_in_for(self._kin)(*args, **kwargs)
+        return self._real(*args, **kwargs)
+
+    def __getattr__(self, name):
+        found = getattr(self._real, name)
+        return self._method(found, getattr(self._kin, name)) if name in _METHODS else found
+
+    def _method(self, real, kin):
+        @functools.wraps(real)
+        def method(*args, **kwargs):
+            return (kin if is_on() and _given(args, kwargs) else real)(*args, **kwargs)
+
+        return method
+
+    def __repr__(self):
+        return repr(self._real)
+
+    def __reduce__(self):
+        return self._real.__reduce__()
+
+
+class _Joined:
+    """`cupy.r_` and `cupy.c_`: NumPy's where Tensors are joined."""
+
+    __slots__ = ("_kin", "_real")
+
+    def __init__(self, real, kin):
+        self._real, self._kin = real, kin
+
+    def __getitem__(self, key):
+        return (self._kin if is_on() and has_tensor([key]) else self._real)[key]
+
+    def __getattr__(self, name):
+        return getattr(self._real, name)
+
+
+def _to_host(real):
+    """`cupy.asnumpy`: a Tensor comes to NumPy with its gradient."""
+
+    @functools.wraps(real)
+    def asnumpy(a, *args, **kwargs):
+        return to_backend(a, "numpy") if is_on() and isinstance(a, Tensor) else real(a, *args, **kwargs)
+
+    return asnumpy
 
 
 def _given(args, kwargs):
     return has_tensor([*args, *kwargs.values()])
 
 
-def _gate(real, kin, full, creates):
-    """`real` as it is where no Tensor is given; else its kin, or an error that names the way out."""
+def _absent(theirs, known, key):
+    """The default of a parameter that SciPy's function has not; what no argument is for one that it has."""
+    return _absent if key in known else theirs.parameters[key].default
+
+
+@functools.cache
+def _of_scipy(real, chapter, name):
+    """The function of arraygrad.scipy of a name, called as cupyx.scipy's `real` is; None where there is none."""
+    try:
+        ours = getattr(importlib.import_module(f"arraygrad.scipy.{chapter}"), name, None)
+    except ImportError:
+        return None
+    if not callable(ours):
+        return None
+    rule = importlib.import_module("arraygrad.scipy._declare").REGISTRY.get(f"{chapter}.{name}")
+    try:
+        theirs = inspect.signature(real)
+        known = (rule.signature if rule is not None and rule.signature is not None else inspect.signature(ours)).parameters
+    except (TypeError, ValueError):
+        return ours
+    if any(p.kind is p.VAR_POSITIONAL for p in known.values()):
+        return ours
+    other_names = importlib.import_module("arraygrad.scipy._libraries").other_names
+    names = other_names(theirs.parameters, known)
+    defaults = {
+        key: p.default
+        for key, p, own in [(key, p, known.get(names.get(key, key))) for key, p in theirs.parameters.items()]
+        if own is not None and key != "plan" and p.default is not p.empty and own.default is not p.empty
+        and (type(p.default) is not type(own.default) or p.default != own.default)
+    }  # fmt: skip
+
+    @functools.wraps(ours)
+    def call(*args, **kwargs):
+        given = {**defaults, **theirs.bind(*args, **kwargs).arguments}
+        given = {names.get(key, key): value for key, value in given.items() if value is not _absent(theirs, known, key)}
+        lacking = [key for key in given if key not in known]
+        if lacking:
+            raise TypeError(
+                f"cupyx.scipy.{chapter}.{name}: an argument is a Tensor, and the derivative is not known for "
+                f"{', '.join(lacking)}, which SciPy's function has not: leave it out"
+            )
+        first = [key for key, p in known.items() if p.kind is p.POSITIONAL_ONLY and key in given]
+        return ours(*[given.pop(key) for key in first], **given)
+
+    return call
+
+
+def _gate(real, find, full, creates):
+    """`real` as it is where no Tensor is given; else its kin, by `find()`, or an error that names the way out."""
     fresh = creates and full.rpartition(".")[2] in CREATORS | LIKE
 
     @functools.wraps(real)
@@ -97,14 +235,16 @@ def _gate(real, kin, full, creates):
         if not _given(args, kwargs):
             made = real(*args, **kwargs)
             return _own(made) if fresh and makes_tensors() else made
+        kin = find()
         if kin is not None:
-            return (CREATION.get(kin) or kin)(*args, **kwargs) if not fresh else kin(*args, **kwargs)
+            return (kin if fresh else stand_in_for(kin))(*args, **kwargs)
         try:
             return real(*args, **kwargs)
         except Exception as error:
             raise TypeError(
                 f"{full} knows CuPy's arrays, and arraygrad has no derivative of it: use a function of "
-                "t.__array_namespace__() or of arraygrad.scipy, make a function of raw arrays that calls it "
+                "t.__array_namespace__(), move the argument to NumPy (arraygrad.to_backend(x, 'numpy'), which keeps its "
+                "gradient) for a function of arraygrad.scipy, make a function of raw arrays that calls it "
                 "differentiable by arraygrad.primitive or arraygrad.autograd.Function, or give t.array (not recorded)"
             ) from error
 
@@ -129,6 +269,7 @@ def _from_data(real):
             return made if made is data or made.base is not None or not isinstance(data, list | tuple) else _own(made)
         dtype = rest[0] if rest else kwargs.get("dtype")
         found = data if isinstance(data, Tensor) else gathered(data)
+        found = to_backend(found, "cupy") if isinstance(found, Tensor) else found
         if dtype is not None and found.dtype != dtype:
             return found.astype(numpy.dtype(dtype))
         return found.copy() if real.__name__ == "array" and found is data and kwargs.get("copy", True) else found

@@ -1,6 +1,6 @@
 """numpy.array and its like for Tensors and lists that hold Tensors: the values stay part of the graph.
 
-May import: core.tensor, namespaces.bind, numpy. NumPy itself asks no protocol here, but where `like=` is a Tensor;
+May import: core.given, core.tensor, namespaces.bind, numpy_api.functions, numpy. NumPy itself asks no protocol here, but where `like=` is a Tensor;
 `arraygrad.numpy` shows these functions, and so does a function that a transform adopts.
 """
 
@@ -8,8 +8,10 @@ import functools
 
 import numpy
 
+from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, asarray, backend_of, wrap_raw
 from arraygrad.namespaces.bind import contains_tensor
+from arraygrad.numpy_api.functions import beside
 
 __all__ = ["ARRAYS", "Joined", "fromiter", "holds_tensors", "numpys_own"]
 
@@ -142,6 +144,9 @@ class Joined:
         if isinstance(items[0], str):
             raise TypeError("numpy.r_: a string of axes is not supported beside Tensors: use numpy.concatenate")
         pieces = [self._slice(item) if isinstance(item, slice) else self._piece(item) for item in items]
+        like = next((piece for piece in pieces if isinstance(piece, Tensor)), None)
+        if like is not None and not isinstance(raw_array(like), numpy.ndarray):  # numbers go where the Tensors are
+            pieces = [beside(p, like) if isinstance(p, int | float | complex | numpy.ndarray) else p for p in pieces]
         return numpy.column_stack(pieces) if self._columns else numpy.concatenate(numpy.atleast_1d(*pieces, 0)[:-1])
 
     @staticmethod

@@ -1,11 +1,16 @@
 """CuPy's own functions on Tensors: what its protocol for overriding kernels asks of a type.
 
-May import: ops, core.tensor, numpy_api.handlers, numpy. CuPy itself is never imported.
+May import: ops, core.tensor, numpy_api.handlers, numpy, the standard library; arraygrad.scipy by its
+name, as SciPy is optional. CuPy itself is never imported.
 
 CuPy asks the arguments of its ufuncs and of user-made ElementwiseKernels for `__cupy_override_elementwise_kernel__`, so
 `cupy.sin(t)` and `cupy.add(array, t)` give recorded Tensors on the tensor's own backend. Those of CuPy's functions that
 call a method of their argument (`cupy.mean(t)`) run the Tensor's. The others know CuPy's arrays only, and say so.
 """
+
+import importlib
+import sys
+import types
 
 import numpy
 
@@ -15,17 +20,15 @@ from arraygrad.ops import OPS
 
 __all__ = ["interface", "override"]
 
-_SPECIAL = "cupyx_scipy_special_"
-
-# Kernels that are no ufuncs of NumPy's: CuPy's name -> ours.
-_OURS = {"where": "where", "clip": "clip"}
+# Kernels that are no ufuncs of NumPy's: CuPy's name -> our operations, the last one first.
+_OURS = {"where": ("where",), "clip": ("clip",), "rsqrt": ("reciprocal", "sqrt")}
 
 
 def override(kernel, args, kwargs):
     """Tensor.__cupy_override_elementwise_kernel__."""
     full = getattr(kernel, "name", type(kernel).__name__)
     name = full.removeprefix("cupy_")
-    ufunc = getattr(numpy, name, None) if full.startswith("cupy_") else None
+    ufunc = getattr(numpy, name, None) if full.startswith("cupy_") and name not in _OURS else None
     if isinstance(ufunc, numpy.ufunc):
         if len(args) > ufunc.nin:
             kwargs["out"] = args[ufunc.nin :]
@@ -35,10 +38,18 @@ def override(kernel, args, kwargs):
         if "_where" in kwargs:
             kwargs["where"] = kwargs.pop("_where")
         return array_ufunc(ufunc, "__call__", args, {k: v for k, v in kwargs.items() if v is not None})
-    if full.startswith(_SPECIAL):
-        op = OPS.get(full.removeprefix(_SPECIAL))
+    kwargs = {k: v for k, v in kwargs.items() if v is not None}
+    if hasattr(ufunc, "_implementation") and getattr(sys.modules["cupy"], name, None) is kernel:
+        return ufunc(*args, **kwargs)  # a ufunc that is a function in NumPy: `fix`, `i0`, `sinc`
+    special = [key for key, value in _special_names() if value is kernel]
+    if special:
+        ops = (next((key for key in special if key in OPS), ""),)
+        scipys = None if ops[0] else _of_scipy(special)
+        if scipys is not None:
+            return scipys(*args, **kwargs)
     else:
-        op = OPS.get(_OURS.get(name, "")) if full.startswith("cupy_") else None
+        ops = _OURS.get(name, ("",)) if full.startswith("cupy_") else ("",)
+    op = OPS.get(ops[0])
     if op is None or kwargs:
         raise TypeError(
             f"CuPy's kernel {full!r} knows raw arrays, and arraygrad has no derivative of it"
@@ -46,7 +57,23 @@ def override(kernel, args, kwargs):
             + ": use a function of t.__array_namespace__(), make a function of raw arrays that calls the kernel "
             "differentiable by arraygrad.primitive or arraygrad.autograd.Function, or give t.array (not recorded)"
         )
-    return apply_op(op, op.bind(args, {}))
+    for inner in reversed(ops):
+        args = (apply_op(OPS[inner], OPS[inner].bind(args, {})),)
+    return args[0]
+
+
+def _special_names():
+    """Names and values of cupyx.scipy.special, where the program has loaded it."""
+    return list(vars(sys.modules.get("cupyx.scipy.special", types.ModuleType("none"))).items())
+
+
+def _of_scipy(names):
+    """The function of arraygrad.scipy.special of one of some names; None where it or SciPy is missing."""
+    try:
+        special = importlib.import_module("arraygrad.scipy.special")
+    except ImportError:
+        return None
+    return next((getattr(special, name) for name in names if hasattr(special, name)), None)
 
 
 def interface(t):

@@ -1,19 +1,20 @@
 """Whether a composition has the values of SciPy's function, whose derivative it is to be.
 
-May import: core.tensor, scipy._guards, numpy.
+May import: numpy_api.functions, scipy._guards, scipy._libraries, numpy.
 """
 
 import numpy
 
-from arraygrad.core.tensor import asarray
+from arraygrad.numpy_api.functions import beside
 from arraygrad.scipy._guards import NotDifferentiable, raw
+from arraygrad.scipy._libraries import host_array
 
 __all__ = ["agreed", "all_nan"]
 
 
 def all_nan(ans):
     """Whether all numbers of SciPy's results are nan."""
-    parts = [raw(part) for part in (ans if isinstance(ans, (tuple, list)) else (ans,)) if part is not None]
+    parts = [host_array(raw(part)) for part in (ans if isinstance(ans, (tuple, list)) else (ans,)) if part is not None]
     parts = [part for part in parts if getattr(part, "size", 0) and part.dtype.kind in "fc"]
     return bool(parts) and all(part[(0,) * part.ndim] != part[(0,) * part.ndim] for part in parts) and all(
         numpy.isnan(part).all() for part in parts
@@ -38,7 +39,7 @@ def agreed(name, out, ans, g, tensors):
     NotDifferentiable
         If `out` is another result than `ans`, apart from axes of length one.
     """
-    ours, theirs = out.array, raw(ans)
+    ours, theirs = host_array(out.array), host_array(raw(ans))
     if ours.shape != theirs.shape:
         if [n for n in ours.shape if n != 1] != [n for n in theirs.shape if n != 1]:
             raise _other_function(name, f"its shape is {theirs.shape}, of the formula {ours.shape}")
@@ -58,13 +59,13 @@ def agreed(name, out, ans, g, tensors):
             raise _other_function(name, f"the formula gives {ours}, SciPy {theirs}")
         missing = numpy.isnan(theirs) & ~numpy.isnan(ours)
         if missing.any():
-            return g + asarray(numpy.where(missing, numpy.nan, 0.0).astype(theirs.real.dtype))
+            return g + beside(numpy.where(missing, numpy.nan, 0.0).astype(theirs.real.dtype), out)
     return g
 
 
 def _size(tensors):
     """The largest size of finite elements, at least one."""
-    arrays = [numpy.abs(raw(t)) for t in tensors]
+    arrays = [numpy.abs(host_array(raw(t))) for t in tensors]
     return max([1.0, *[float(numpy.max(a, where=numpy.isfinite(a), initial=0.0)) for a in arrays]])
 
 

@@ -1,7 +1,8 @@
 """How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
 
 May import: autograd, core.containers, core.inplace, core.tensor, engine, implicit.lifting, implicit.stores,
-namespaces.kinks, scipy, scipy._agreement, scipy._core, scipy._guards, numpy, SciPy.
+namespaces.kinks, scipy, scipy._agreement, scipy._core, scipy._guards, scipy._libraries,
+scipy._on_host, numpy, SciPy.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
 
@@ -38,6 +39,8 @@ from arraygrad.scipy import OLDEST, serves
 from arraygrad.scipy._agreement import agreed, all_nan
 from arraygrad.scipy._core import over_core
 from arraygrad.scipy._guards import NotDifferentiable, guarded, kind_of, mirror, raw, watched
+from arraygrad.scipy._libraries import is_foreign, library_of, namesake, same_memory
+from arraygrad.scipy._on_host import gradients_on
 
 __all__ = [
     "REGISTRY", "Chapter", "Rule", "composed", "composition", "constant", "formulas", "gradients_of_composition",
@@ -260,8 +263,10 @@ def composition(name, original, of, source, *, order="any"):
             leaks = []
             plain = watched(name, args, leaks=leaks)
             named = dict(zip(kwargs, watched(name, kwargs.values(), leaks=leaks), strict=True))
+            library = library_of((*plain, *named.values()))
+            values = original if library is None else namesake(name, library, named)
             try:
-                found = original(*plain, **named)
+                found = values(*plain, **named)
             except Exception:
                 if not leaks:
                     raise
@@ -291,7 +296,9 @@ def constant(name, original):
 
     @functools.wraps(original)
     def call(*args, **kwargs):
-        return original(*[raw(a) for a in args], **{key: raw(value) for key, value in kwargs.items()})
+        args, kwargs = [raw(a) for a in args], {key: raw(value) for key, value in kwargs.items()}
+        library = library_of((*args, *kwargs.values()))
+        return (original if library is None else namesake(name, library, kwargs))(*args, **kwargs)
 
     REGISTRY[name] = Rule(name, (), "", "", original, call, reason="constant")
     return call
@@ -409,12 +416,17 @@ def _call(rule, args, kwargs, fresh=False):
         leaves = [*args, *kwargs.values()]
     else:
         leaves, structure = flatten((args, kwargs))
+    values = rule.values
     if not any(isinstance(leaf, Tensor) for leaf in leaves):
-        return rule.values(*args, **kwargs)
+        library = None if structure is None else library_of(leaves)
+        if library is not None:
+            values = namesake(rule.name, library, rule.bind(args, kwargs), rule.signature)
+        return values(*args, **kwargs)
     try:
         bound = rule.bind(args, kwargs)
     except TypeError as error:
         raise TypeError(f"arraygrad.scipy.{rule.name}: {error}") from None
+    as_given = structure, leaves
     recast = {key: _as_array(value) for key, value in bound.items() if isinstance(value, list)}
     if any(value is not bound[key] for key, value in recast.items()):
         bound.update(recast)
@@ -444,10 +456,15 @@ def _call(rule, args, kwargs, fresh=False):
                 at.append((key, None if len(parts) == 1 and parts[0] is value else place))
                 tensors.append(leaf)
     if foreign:
-        raise TypeError(
-            f"arraygrad.scipy.{rule.name} is computed by SciPy, on arrays of NumPy: move the argument there "
-            "(arraygrad.to_backend(x, 'numpy')), which keeps its gradient"
-        )
+        library = library_of(leaves)
+        if library is None:
+            raise TypeError(
+                f"arraygrad.scipy.{rule.name} is computed by SciPy, on arrays of NumPy: move the argument there "
+                "(arraygrad.to_backend(x, 'numpy')), which keeps its gradient"
+            )
+        values = namesake(rule.name, library, bound, rule.signature)  # Note [Namesakes]
+        if not any(isinstance(value, Tensor) for value in recast.values()):
+            structure, leaves = as_given  # lists of numbers stay what they are for a namesake
     if structure is None:
         raw_args, raw_kwargs = tuple(map(_plain, args)), dict(zip(kwargs, map(_plain, kwargs.values()), strict=True))
     else:
@@ -458,15 +475,15 @@ def _call(rule, args, kwargs, fresh=False):
         # The caller's array is kept for backward, so SciPy must not overwrite it.
         raw_kwargs = {key: value for key, value in raw_kwargs.items() if not key.startswith("overwrite_")}
         if any(key.startswith("overwrite_") and value for key, value in bound.items()):
-            raw_args = tuple([a.copy() if isinstance(a, numpy.ndarray) else a for a in raw_args])
-    result = rule.values(*raw_args, **raw_kwargs)
-    held = [a for a in (raw(leaf) for leaf in leaves) if isinstance(a, numpy.ndarray)]
+            raw_args = tuple([a.copy() if _is_array(a) else a for a in raw_args])
+    result = values(*raw_args, **raw_kwargs)
+    held = [a for a in (raw(leaf) for leaf in leaves) if _is_array(a)]
     several = isinstance(result, (tuple, list))
-    if isinstance(result, numpy.ndarray) and result.dtype.kind not in "fc" and bound.get("output") is not None:
+    if _is_array(result) and result.dtype.kind not in "fc" and bound.get("output") is not None:
         tensors = []  # cast to integers, which have no derivative
     outs = tuple([_own(out, held) for out in (result if several else (result,))])
     if not tensors:
-        found = tuple([asarray(out) if isinstance(out, numpy.ndarray) else out for out in outs])
+        found = tuple([asarray(out) if _is_array(out) else out for out in outs])
     else:
         constants = _with(bound, at, [None] * len(at))
         # Tensors are saved as such: the program may write them afterwards, and backward finds what was there.
@@ -475,7 +492,7 @@ def _call(rule, args, kwargs, fresh=False):
         state = (rule, at, constants, len(tensors), several, still)
         found = rule.node.apply(state, outs, *tensors)
     for out, made in zip(found, result if several else (result,), strict=True):
-        if isinstance(out, Tensor) and not out.ndim and not isinstance(made, numpy.ndarray):
+        if isinstance(out, Tensor) and not out.ndim and not _is_array(made):
             as_scalar(out)
     if not several:
         return found[0]
@@ -542,7 +559,11 @@ def _own(out, held):
         return numpy.asarray(out)
     if isinstance(out, numpy.ndarray) and any(numpy.may_share_memory(out, a) for a in held):
         return out.copy()
-    return out
+    return out.copy() if is_foreign(out) and same_memory(out, held) else out
+
+
+def _is_array(value):
+    return isinstance(value, numpy.ndarray) or is_foreign(value)
 
 
 class _Values(Function):
@@ -555,7 +576,7 @@ class _Values(Function):
         rule, at, constants, n, several, still = state
         ctx.state = (rule, at, n, several, tuple(still))
         ctx.bound = constants
-        wrapped = tuple([asarray(out) if isinstance(out, numpy.ndarray) else out for out in outs])
+        wrapped = tuple([asarray(out) if _is_array(out) else out for out in outs])
         kept = [out if isinstance(out, Tensor) else None for out in wrapped]
         ctx.others = [None if isinstance(out, Tensor) else out for out in wrapped]
         ctx.save_for_backward(*tensors, *kept, *still.values())
@@ -581,7 +602,7 @@ class _Values(Function):
         chosen = [t for t, need in zip(tensors, needs, strict=True) if need]
         g, ans = (list(grads), outs) if several else (grads[0], outs[0])
         with numpy.errstate(all="ignore"):  # SciPy's values come without warnings at poles, so do the formulas
-            found = rule.gradients(g, ans, chosen, wanted, bound)
+            found = gradients_on(library_of(tensors), rule, g, ans, chosen, wanted, bound)
             found = iter([_fitting(one, tensor) for one, tensor in zip(found, chosen, strict=True)])
         return (None, None, *[next(found) if need else None for need in needs])
 

@@ -1,6 +1,6 @@
 """What keeps a gradient from being lost: SciPy's functions without a rule refuse Tensors that require grad.
 
-May import: core.containers, core.tensor, engine, numpy. Functions among the arguments are looked at too: SciPy calls
+May import: core.containers, core.tensor, engine, scipy._libraries, numpy. Functions among the arguments are looked at too: SciPy calls
 them on raw arrays, and takes a Tensor's value without its gradient.
 """
 
@@ -17,6 +17,7 @@ import numpy
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.engine.node import is_grad_enabled
+from arraygrad.scipy._libraries import library_of, namesake
 
 __all__ = [
     "Fixed",
@@ -106,7 +107,8 @@ def guarded(name, function, reason):
                 "wanted, or compose the function of others"
             )
         plain = watched(name, [raw(a) for a in (*args, *kwargs.values())], reason)
-        return function(*plain[: len(args)], **dict(zip(kwargs, plain[len(args) :], strict=True)))
+        library = library_of(plain)
+        return (function if library is None else namesake(name, library, kwargs))(*plain[: len(args)], **dict(zip(kwargs, plain[len(args) :], strict=True)))
 
     return call
 

@@ -1,0 +1,154 @@
+"""SciPy's functions in other array libraries: cupyx.scipy has namesakes, which compute on CuPy's arrays.
+
+May import: core.tensor; CuPy by its name, once a program has arrays of it.
+
+Note [Namesakes]
+~~~~~~~~~~~~~~~~
+A declared function has its values from the function of that name in the library of its arrays, and its derivative from
+the rule that is declared, which is made of operations that every backend has.
+(1) Which library it is, is looked up once, in the call: `namesake`. What the library lacks is refused by name.
+(2) Parameters that the namesake lacks are refused by name. Where its default is another one than SciPy's, the rule gets
+    what the call means: SciPy's default is passed on.
+(3) A rule that asks NumPy or SciPy for something on the way cannot do so for arrays on a device. It runs on the host
+    then, on recorded copies of what it needs (`_on_host`): its result is the same, of every order.
+Guarded by tests/gpu/test_namesakes.py.
+"""
+
+import functools
+import importlib
+import inspect
+import sys
+
+from arraygrad.core.tensor import Tensor
+
+__all__ = ["host_array", "is_foreign", "library_of", "namesake", "other_names", "same_memory"]
+
+# Library of arrays -> the package with SciPy's names, and its chapters whose functions are called.
+_PACKAGES: dict[str, tuple[str, frozenset]] = {
+    "cupy": ("cupyx.scipy", frozenset("fft fftpack interpolate linalg ndimage signal spatial special stats".split())),
+}
+# Names of parameters that say how something is computed, or that nothing depends on.
+_UNSEEN = frozenset(
+    "check_finite overwrite_a overwrite_b overwrite_x workers plan driver lapack_driver casting order subok".split()
+)
+
+
+def is_foreign(leaf):
+    """Whether a value is an array that SciPy does not take: of a library with a package of SciPy's names."""
+    return type(leaf).__module__.partition(".")[0] in _PACKAGES and hasattr(leaf, "dtype") and hasattr(leaf, "shape")
+
+
+def library_of(leaves):
+    """The library of the arrays among some values, None where it is NumPy or there are none.
+
+    Raises
+    ------
+    TypeError
+        If there are arrays of another library that has no package of SciPy's names.
+    """
+    for leaf in leaves:
+        array = leaf.array if isinstance(leaf, Tensor) else leaf
+        if is_foreign(array):
+            return type(array).__module__.partition(".")[0]
+    return None
+
+
+def namesake(name, library, given, signature=None):
+    """The function of dotted name `name` below scipy in the package of `library`, for a call with the keywords `given`.
+
+    Parameters
+    ----------
+    given : dict
+        The arguments by the names of SciPy's parameters.
+    signature : inspect.Signature, optional
+        SciPy's.
+
+    Returns
+    -------
+    callable
+        Of the same arguments.
+
+    Raises
+    ------
+    TypeError
+        If the package has no such function, or it lacks a parameter that is given.
+    """
+    package, chapters = _PACKAGES[library]
+    chapter, _, rest = name.partition(".")
+    found = _find(package, chapter, rest) if chapter in chapters else None
+    if found is None:
+        raise TypeError(
+            f"arraygrad.scipy.{name}: its values are computed by SciPy, on arrays of NumPy, and {package} is not asked "
+            f"for it: move the arguments there (arraygrad.to_backend(x, 'numpy')), which keeps their gradients"
+        )
+    theirs = _parameters(found)
+    if theirs is None:
+        return found
+    names = {} if signature is None else other_names(signature.parameters, theirs)
+    lacking = [key for key in given if names.get(key, key) not in theirs and key not in _UNSEEN]
+    if lacking:
+        raise TypeError(
+            f"arraygrad.scipy.{name}: {package}.{name} has no parameter {', '.join(lacking)}: leave it out, or move the "
+            "arguments to NumPy (arraygrad.to_backend(x, 'numpy')), which keeps their gradients"
+        )
+    return functools.partial(_called, found, names, _other_defaults(theirs, names, signature))
+
+
+def _called(function, names, defaults, *args, **kwargs):
+    theirs = _parameters(function)
+    kwargs = {names.get(key, key): value for key, value in kwargs.items()}
+    kwargs = {key: value for key, value in kwargs.items() if key in theirs or key not in _UNSEEN}
+    given = {*list(theirs)[: len(args)], *kwargs}
+    return function(*args, **kwargs, **{key: value for key, value in defaults.items() if key not in given})
+
+
+def other_names(ours, theirs):
+    """dict of the names of parameters that stand at the same place under another name in the namesake."""
+    pairs = zip(ours, theirs, strict=False)
+    return {key: other for key, other in pairs if key != other and key not in theirs and other not in ours}
+
+
+@functools.cache
+def _find(package, chapter, rest):
+    try:
+        owner = importlib.import_module(f"{package}.{chapter}")
+    except ImportError:
+        return None
+    for part in rest.split("."):
+        owner = getattr(owner, part, None)
+    return owner if callable(owner) else None
+
+
+@functools.cache
+def _parameters(function):
+    """The parameters of a function by name; None where it has no signature to read, as a ufunc."""
+    try:
+        found = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+    kinds = {p.kind for p in found.values()}
+    return None if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD} else dict(found)
+
+
+def _other_defaults(theirs, names, signature):
+    """SciPy's defaults of parameters for which the namesake has another one, by the namesake's names."""
+    found = {}
+    for own, parameter in () if signature is None else signature.parameters.items():
+        key = names.get(own, own)
+        other = theirs.get(key)
+        if other is None or key in _UNSEEN or parameter.default is parameter.empty or other.default is other.empty:
+            continue
+        if type(parameter.default) is not type(other.default) or parameter.default != other.default:
+            found[key] = parameter.default
+    return found
+
+
+def host_array(a):
+    """An array of such a library as NumPy's, for decisions; anything else as it is."""
+    return a.get() if is_foreign(a) else a
+
+
+def same_memory(out, held):
+    """Whether an array of such a library may share memory with one of `held`."""
+    module = sys.modules[type(out).__module__.partition(".")[0]]
+    return any(is_foreign(a) and module.may_share_memory(out, a) for a in held)
