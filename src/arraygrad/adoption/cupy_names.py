@@ -1,7 +1,8 @@
 """What stands in for CuPy in adopted calls: its functions on Tensors are their NumPy kin, what it makes are Tensors.
 
-May import: adoption.answers, adoption.exchange, adoption.table, adoption.numpy_names, core.tensor, interop.transfer,
-ops, numpy, the standard library; arraygrad.scipy by its name, as SciPy is optional. CuPy is never imported: its modules are there once the program has imported them.
+May import: adoption.answers, adoption.either, adoption.exchange, adoption.table, adoption.numpy_names, core.tensor,
+interop.transfer, ops, numpy, the standard library; arraygrad.scipy by its name, as SciPy is optional. CuPy is never
+imported: its modules are there once the program has imported them.
 
 CuPy has a protocol for ufuncs and for nothing else: `cupy.sum(t)`, `cupy.matmul(t, t)` and `cupy.linalg.solve(t, b)`
 know its own arrays. NumPy's functions of the same names ask a Tensor, which computes by CuPy and records. So in an
@@ -17,6 +18,7 @@ import types
 import numpy
 
 from arraygrad.adoption.answers import gathered, has_tensor
+from arraygrad.adoption.either import EitherClass
 from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.numpy_names import module_of
 from arraygrad.adoption.table import CREATORS, LIKE, stand_in, stand_in_for
@@ -47,6 +49,8 @@ _OTHER_NAMES = {
 }
 _METHODS = frozenset(("accumulate", "at", "outer", "reduce", "reduceat"))
 _SCIPY = ("linalg", "special", "fft", "ndimage", "signal", "sparse", "stats", "interpolate", "spatial")
+
+_ROOM = "arraygrad.scipy"
 
 _done: set = set()  # names of modules whose functions are in the table
 
@@ -79,6 +83,8 @@ def _install(name):
             stand_in(real, _Ufunc(real, getattr(numpy, function_name)))
         elif name == "cupy" and function_name in ("r_", "c_"):
             stand_in(real, _Joined(real, stand_in_for(getattr(numpy, function_name))))
+        elif isinstance(real, type) and library == "cupyx" and chapter and not issubclass(real, BaseException):
+            stand_in(real, EitherClass(real, _without_tensors(real, full)))
         elif not _is_function(real):
             continue
         elif name == "cupy" and function_name == "get_array_module":
@@ -186,20 +192,22 @@ def _absent(theirs, known, key):
 def _of_scipy(real, chapter, name):
     """The function of arraygrad.scipy of a name, called as cupyx.scipy's `real` is; None where there is none."""
     try:
-        ours = getattr(importlib.import_module(f"arraygrad.scipy.{chapter}"), name, None)
+        ours = getattr(importlib.import_module(f"{_ROOM}.{chapter}"), name, None)
     except ImportError:
         return None
     if not callable(ours):
         return None
-    rule = importlib.import_module("arraygrad.scipy._declare").REGISTRY.get(f"{chapter}.{name}")
+    rule = importlib.import_module(f"{_ROOM}._declare").REGISTRY.get(f"{chapter}.{name}")
     try:
         theirs = inspect.signature(real)
-        known = (rule.signature if rule is not None and rule.signature is not None else inspect.signature(ours)).parameters
+        known = (
+            rule.signature if rule is not None and rule.signature is not None else inspect.signature(ours)
+        ).parameters
     except (TypeError, ValueError):
         return ours
     if any(p.kind is p.VAR_POSITIONAL for p in known.values()):
         return ours
-    other_names = importlib.import_module("arraygrad.scipy._libraries").other_names
+    other_names = importlib.import_module(f"{_ROOM}._libraries").other_names
     names = other_names(theirs.parameters, known)
     defaults = {
         key: p.default
@@ -241,14 +249,29 @@ def _gate(real, find, full, creates):
         try:
             return real(*args, **kwargs)
         except Exception as error:
-            raise TypeError(
-                f"{full} knows CuPy's arrays, and arraygrad has no derivative of it: use a function of "
-                "t.__array_namespace__(), move the argument to NumPy (arraygrad.to_backend(x, 'numpy'), which keeps its "
-                "gradient) for a function of arraygrad.scipy, make a function of raw arrays that calls it "
-                "differentiable by arraygrad.primitive or arraygrad.autograd.Function, or give t.array (not recorded)"
-            ) from error
+            raise _no_derivative(full) from error
 
     return function
+
+
+def _without_tensors(real, full):
+    """What makes objects of a class of cupyx.scipy's in adopted calls: of raw arrays alone."""
+
+    def make(*args, **kwargs):
+        if _given(args, kwargs):
+            raise _no_derivative(full)
+        return real(*args, **kwargs)
+
+    return make
+
+
+def _no_derivative(full):
+    return TypeError(
+        f"{full} knows CuPy's arrays, and arraygrad has no derivative of it: use a function of "
+        "t.__array_namespace__(), move the argument to NumPy (arraygrad.to_backend(x, 'numpy'), which keeps its "
+        "gradient) for a function of arraygrad.scipy, make a function of raw arrays that calls it "
+        "differentiable by arraygrad.primitive or arraygrad.autograd.Function, or give t.array (not recorded)"
+    )
 
 
 def _own(made):

@@ -91,7 +91,7 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
     cdef object found
     done[0] = True
     if cls is not list and cls is not tuple:
-        if t.tracked and op.entry.operator in ("matmul", "mul") and str(cls.__module__).startswith("scipy.sparse"):
+        if t.tracked and op.entry.operator in ("matmul", "mul") and str(cls.__module__).startswith(_SPARSE):
             return beside_sparse(op.entry.operator, x, t, on_left)                              # (6)
         if not on_left and gives_way(x):
             if str(cls.__module__).partition(".")[0] not in _KNOW_NO_TENSORS:
@@ -134,11 +134,20 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
     return found if found is NotImplemented else wrap(backend.wrap_raw(found), backend)
 
 
+_SPARSE = ("scipy.sparse", "cupyx.scipy.sparse")
 _SCIPY = "arraygrad.scipy"             # by its name, as SciPy is optional
 
 
 cdef object beside_sparse(str name, object x, TensorBase t, bint on_left):
-    """The product of a sparse matrix of SciPy's and a Tensor."""
+    """The product of a sparse matrix of SciPy's and a Tensor.
+
+    One of cupyx raises TypeError.
+    """
+    if not str(type(x).__module__).startswith(_SPARSE[0]):
+        raise TypeError(
+            f"{type(x).__name__} of cupyx.scipy.sparse beside a Tensor that requires grad: products of CuPy's sparse "
+            "matrices are not recorded. Move both to NumPy (S.get(), arraygrad.to_backend(x, 'numpy'), which keeps the "
+            "gradient), or make a function of raw arrays differentiable by arraygrad.primitive")
     ours = importlib.import_module(f"{_SCIPY}.sparse._constants").recorded_of(x)
     return getattr(ours, f"__{name}__" if on_left else f"__r{name}__")(t)
 

@@ -1,7 +1,8 @@
 """numpy.array and its like for Tensors and lists that hold Tensors: the values stay part of the graph.
 
-May import: core.given, core.tensor, namespaces.bind, numpy_api.functions, numpy. NumPy itself asks no protocol here, but where `like=` is a Tensor;
-`arraygrad.numpy` shows these functions, and so does a function that a transform adopts.
+May import: core.given, core.tensor, namespaces.bind, numpy_api.functions, numpy. NumPy itself asks no protocol here,
+but where `like=` is a Tensor; `arraygrad.numpy` shows these functions, and so does a function that a transform
+adopts.
 """
 
 import functools

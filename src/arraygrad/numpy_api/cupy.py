@@ -20,6 +20,8 @@ from arraygrad.ops import OPS
 
 __all__ = ["interface", "override"]
 
+_ROOM = "arraygrad.scipy"
+
 # Kernels that are no ufuncs of NumPy's: CuPy's name -> our operations, the last one first.
 _OURS = {"where": ("where",), "clip": ("clip",), "rsqrt": ("reciprocal", "sqrt")}
 
@@ -70,7 +72,7 @@ def _special_names():
 def _of_scipy(names):
     """The function of arraygrad.scipy.special of one of some names; None where it or SciPy is missing."""
     try:
-        special = importlib.import_module("arraygrad.scipy.special")
+        special = importlib.import_module(f"{_ROOM}.special")
     except ImportError:
         return None
     return next((getattr(special, name) for name in names if hasattr(special, name)), None)

@@ -1,7 +1,7 @@
 """What keeps a gradient from being lost: SciPy's functions without a rule refuse Tensors that require grad.
 
-May import: core.containers, core.tensor, engine, scipy._libraries, numpy. Functions among the arguments are looked at too: SciPy calls
-them on raw arrays, and takes a Tensor's value without its gradient.
+May import: core.containers, core.tensor, engine, scipy._libraries, numpy. Functions among the arguments are looked at
+too: SciPy calls them on raw arrays, and takes a Tensor's value without its gradient.
 """
 
 from __future__ import annotations
@@ -108,7 +108,9 @@ def guarded(name, function, reason):
             )
         plain = watched(name, [raw(a) for a in (*args, *kwargs.values())], reason)
         library = library_of(plain)
-        return (function if library is None else namesake(name, library, kwargs))(*plain[: len(args)], **dict(zip(kwargs, plain[len(args) :], strict=True)))
+        return (function if library is None else namesake(name, library, kwargs))(
+            *plain[: len(args)], **dict(zip(kwargs, plain[len(args) :], strict=True))
+        )
 
     return call
 

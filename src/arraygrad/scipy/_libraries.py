@@ -88,8 +88,8 @@ def namesake(name, library, given, signature=None):
     lacking = [key for key in given if names.get(key, key) not in theirs and key not in _UNSEEN]
     if lacking:
         raise TypeError(
-            f"arraygrad.scipy.{name}: {package}.{name} has no parameter {', '.join(lacking)}: leave it out, or move the "
-            "arguments to NumPy (arraygrad.to_backend(x, 'numpy')), which keeps their gradients"
+            f"arraygrad.scipy.{name}: {package}.{name} has no parameter {', '.join(lacking)}: leave it out, or move "
+            "the arguments to NumPy (arraygrad.to_backend(x, 'numpy')), which keeps their gradients"
         )
     return functools.partial(_called, found, names, _other_defaults(theirs, names, signature))
 
@@ -138,9 +138,17 @@ def _other_defaults(theirs, names, signature):
         other = theirs.get(key)
         if other is None or key in _UNSEEN or parameter.default is parameter.empty or other.default is other.empty:
             continue
-        if type(parameter.default) is not type(other.default) or parameter.default != other.default:
+        if isinstance(parameter.default, _PLAIN) and _differ(parameter.default, other.default):
             found[key] = parameter.default
     return found
+
+
+# Defaults that can be passed on: others are marks of SciPy's, for what is not given.
+_PLAIN = (bool, int, float, complex, str, tuple, type(None))
+
+
+def _differ(a, b):
+    return type(a) is not type(b) or a != b
 
 
 def host_array(a):

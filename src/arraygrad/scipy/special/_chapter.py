@@ -1,6 +1,7 @@
 """How a special function is declared, and the functions that `arraygrad.special` has already.
 
-May import: arraygrad, engine, numpy_api.beyond, scipy._declare, scipy._guards, numpy, SciPy.
+May import: arraygrad, engine, numpy_api.beyond, scipy._declare, scipy._guards,
+scipy._libraries, numpy, SciPy.
 """
 
 import functools
@@ -16,6 +17,7 @@ from arraygrad.numpy_api.beyond import scipys_dtype
 from arraygrad.ops import OPS
 from arraygrad.scipy._declare import REGISTRY, Chapter, Rule, formulas, guarded, raw
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
+from arraygrad.scipy._libraries import host_array
 
 __all__ = ["CHAPTER", "NAMES", "as_ufuncs", "composition_of", "declare"]
 
@@ -119,7 +121,7 @@ def _as_ufunc(name, function, theirs):
             return with_keywords(*args, **kwargs)
         if truncated and is_grad_enabled() and holds_tensor((args, kwargs), grad=True):
             for key, place in truncated.items():
-                order = np.asarray(raw(args[place] if place < len(args) else kwargs.get(key, 0)))
+                order = np.asarray(host_array(raw(args[place] if place < len(args) else kwargs.get(key, 0))))
                 if np.any(order != np.floor(order)):
                     raise NotDifferentiable(
                         f"arraygrad.scipy.special.{name}: an argument requires grad, but {key}={order} is no whole "
