@@ -385,8 +385,10 @@ def rel_entr_y(xp, g, x, y):
 
 
 def kl_div_y(xp, g, x, y):
-    """1 - x / y; nan where one is negative."""
-    return g * (1.0 - _ratio(xp, x, y))
+    """1 - x / y, with all digits where they are near each other; nan where one is negative."""
+    near = (x < 2.0 * y) & (y < 2.0 * x)
+    difference = xp.where(near, y - x, 0.0) / xp.where(near, y, xp.ones_like(y))
+    return g * xp.where(near, difference, 1.0 - _ratio(xp, x, y))
 
 
 def _ratio(xp, x, y):

@@ -1,6 +1,6 @@
 """scipy.spatial.distance: distances between vectors, each by its definition.
 
-May import: arraygrad, namespaces.kinks, scipy._declare, scipy._everyday, scipy._plainly, numpy, SciPy. A distance of
+May import: arraygrad, namespaces.kinks, scipy._declare, scipy._everyday, scipy._plainly, scipy._shares, numpy, SciPy. A distance of
 equal vectors has the gradient zero where it has a kink (euclidean, minkowski, cityblock, jensenshannon).
 """
 
@@ -13,6 +13,7 @@ from arraygrad.scipy._declare import Chapter, mirror, raw
 from arraygrad.scipy._everyday import everyday
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy._plainly import plainly
+from arraygrad.scipy._shares import jensen_shannon
 
 __all__ = []
 
@@ -42,11 +43,12 @@ def _centred(x, w):
 
 def _jensenshannon(x, y, base=None, axis=-1, keepdims=False):
     """SciPy hands the axis to each step, which counts it by the array that it gets."""
-    x, y = (v / ag.sum(v, axis=axis, keepdims=True) for v in (x, y))
-    middle = 0.5 * (x + y)
-    total = 0.5 * ag.sum(ag.special.rel_entr(x, middle) + ag.special.rel_entr(y, middle), axis=axis)
-    found = root_of_form(total if base is None else total / np.log(base), ag.moveaxis(x - y, axis, -1))
-    return ag.expand_dims(found, axis=axis) if keepdims else found
+    dtype = ag.result_type(x, y)
+    terms, away = jensen_shannon(x, y, axis)
+    total = 0.5 * ag.sum(terms, axis=axis)
+    found = root_of_form(total if base is None else total / np.log(base), ag.moveaxis(away, axis, -1))
+    found = ag.expand_dims(found, axis=axis) if keepdims else found
+    return found.astype(dtype) if found.dtype != dtype and np.issubdtype(dtype, np.floating) else found
 
 
 def _euclidean(x, y, w=None):

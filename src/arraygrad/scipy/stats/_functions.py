@@ -1,6 +1,6 @@
 """Statistics of samples: means, moments, tests, transformations.
 
-May import: arraygrad, scipy._declare, scipy.stats._samples and _univariate, SciPy. Each composition is the statistic's
+May import: arraygrad, scipy._declare, scipy._shares, scipy.stats._samples and _univariate, SciPy. Each composition is the statistic's
 definition; "SciPy" as a source is the formula in the function's own documentation.
 """
 
@@ -12,6 +12,7 @@ from scipy import stats
 import arraygrad as ag
 from arraygrad.scipy._declare import constant, raw
 from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._shares import relative_entropy
 from arraygrad.scipy.stats._samples import CHAPTER, NAMES, of_samples
 from arraygrad.scipy.stats._univariate import OBJECTS
 
@@ -204,14 +205,13 @@ def _circstd(samples, high=2.0 * math.pi, low=0, normalize=False):
 
 @of_samples("entropy", "pk qk", samples="pk qk", paired=True)
 def _entropy(pk, qk=None, base=None):
-    if qk is not None:
-        pk, qk = ag.broadcast_arrays(pk, qk)
-    pk = pk / ag.sum(pk, axis=-1, keepdims=True)
     if qk is None:
-        found = ag.special.entr(pk)
+        found = ag.sum(ag.special.entr(pk / ag.sum(pk, axis=-1, keepdims=True)), axis=-1)
     else:
-        found = ag.special.rel_entr(pk, qk / ag.sum(qk, axis=-1, keepdims=True))
-    found = ag.sum(found, axis=-1)
+        dtype = ag.result_type(pk, qk)
+        found = ag.sum(relative_entropy(*ag.broadcast_arrays(pk, qk), -1), axis=-1)
+        if np.issubdtype(dtype, np.floating):
+            found = found.astype(dtype)
     return found if base is None else found / math.log(base)
 
 
