@@ -143,8 +143,17 @@ class _Reading:
             self._held(container, start)
 
     def _held(self, container, end):
-        """`container[0] = value` of a list or dict, which holds the value from then on."""
-        if self._steps[end - 1].opname in _LOCAL or self._steps[end - 1].opname in _NAME | _MEMBER:
+        """`container[0] = value` of a list or dict, which holds the value from then on.
+
+        A value is a name, an item of a dict, or what a call gives. Items by a number (`a[0] = b[1]`) are numbers more
+        often than arrays, and data that is only read is to stay plain.
+        """
+        last = self._steps[end - 1]
+        if last.opname == "BINARY_SUBSCR" or (last.opname == "BINARY_OP" and last.argrepr == "[]"):
+            is_value = isinstance(self._steps[end - 2].argval, str) and self._steps[end - 2].opname == "LOAD_CONST"
+        else:
+            is_value = last.opname in _LOCAL or last.opname in _NAME | _MEMBER | _CALLS
+        if is_value:
             for name in container:
                 self._gets(name, self._of(self._start(end), end))
 
