@@ -12,7 +12,7 @@ from arraygrad.engine.node cimport (
     Node, NodeHooks, ThreadState, thread_state, NODE_ASIDE, NODE_FAST, NODE_HAS_PARENT, NODE_NUMBER, NODE_REALIFY,
 )
 from arraygrad.core.arguments cimport all_static, backend_in, is_static, raw_arguments, raw_backend_in
-from arraygrad.core.decisions cimport decided
+from arraygrad.core.decisions cimport decided, ordered
 from arraygrad.core.accumulators cimport accumulator_of
 from arraygrad.core.nodes cimport OpNode, attach, finish, new_op_node
 from arraygrad.core.number_ops cimport as_float, number_operation
@@ -40,13 +40,14 @@ cdef inline bint is_observed() noexcept:
     return _observers.load(relaxed) != 0 and thread_state().op_hooks != NULL
 
 
-cdef PyObject* _sign = NULL             # the operation sign, which decides as comparisons do: decisions.pyx
+cdef PyObject* _sign = NULL             # operations that have a slope, and decide as comparisons do: decisions.pyx
+cdef PyObject* _copysign = NULL
 
 
-def note_sign(Op op):
-    """Have results of this operation noted as decisions."""
-    global _sign
-    _sign = <PyObject*>op
+def note_signs(Op sign, Op copysign):
+    """Have results of these operations noted as decisions."""
+    global _sign, _copysign
+    _sign, _copysign = <PyObject*>sign, <PyObject*>copysign
 
 
 def push_op_hooks(tuple pair):
@@ -178,12 +179,18 @@ cdef object unary_of_any(Op op, object x):
     return out
 
 
+cdef inline bint is_tracked(object x) noexcept:
+    return is_tensor(x) and (<TensorBase>x).tracked
+
+
 cdef object binary(Op op, object a, object b):
     cdef TensorBase out
     if op.number_value != NULL and may_be_number(<PyObject*>a) and may_be_number(<PyObject*>b) and not _observers.load(
             relaxed):
         out = number_operation(op, <PyObject*>a, <PyObject*>b)
         if out is not None:
+            if <PyObject*>op == _copysign and is_tracked(b):
+                decided(op, b, None, out)
             return out
     return binary_of_any(op, a, b)
 
@@ -271,6 +278,8 @@ cdef object binary_of_any(Op op, object a, object b):
         if not thread_state().grad_mode:
             return out
         attach(out, begun(op, a, ta, b, tb, out, needs, flags, backend))
+        if <PyObject*>op == _copysign and needs & 2:
+            decided(op, b, None, out)
     return out
 
 
@@ -492,6 +501,7 @@ cdef int record(Op op, tuple args, object result, Backend backend) except -1:
             for i in range(len(args)):
                 if wants_grad(args[i]):
                     raise undifferentiable(op, i)
+        ordered(op, args, result)
         return 0
     for k in range(op.n_inputs):
         if needs_grad(args[op.input_at[k]]):

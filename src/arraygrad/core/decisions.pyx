@@ -9,10 +9,14 @@
 # the two sides approach each other, from comparison to comparison at one place, while their derivatives do not.
 # So a function transform has each place noted at which recorded values are compared: a few of the first pairs, and the
 # last ones. transforms/searches.py looks at them when the function has returned. Places in arraygrad and NumPy are not
-# the program's. Noted is nothing where no transform runs, and of the first comparisons at a place no more than that
-# they were.
-# A Tensor keeps its graph alive, and with that the arrays of the program. So most pairs are kept as plain values, of
-# large arrays a sample of their elements. `recorded` has the few pairs of Tensors whose derivatives are asked for.
+# the program's. Nothing is noted where no transform runs, and of the first comparisons at a place only their outcome.
+# A search may come near its end late: where the first pairs do not approach each other, others are noted after a while.
+# A comparison with zero asks for a sign. That of a product is decided by the factors, each of which approaches zero on
+# its own: f(lo) * f(m) does at the speed of either, f(m) / f(lo) not at all. So what is noted are margins, of which the
+# smallest one decides: the factors, where there are any.
+# What says which of several values is the smallest (argmin, argsort) decides between the two smallest ones.
+# A Tensor keeps its graph alive, and with that the arrays of the program. So most margins are kept as plain values, of
+# large arrays a sample of their elements. `recorded` and `recent` have the few whose derivatives are asked for.
 # Guarded by tests/adoption/test_own_searches.py.
 import numpy
 
@@ -33,53 +37,85 @@ cdef extern from *:
 cdef extern from "Python.h":
     ctypedef struct PyFrameObject:
         pass
-    ctypedef struct PyCodeObject:
-        pass
     PyFrameObject* PyEval_GetFrame()                    # borrowed
-    PyCodeObject* PyFrame_GetCode(PyFrameObject* frame)  # new
-    int PyFrame_GetLasti(PyFrameObject* frame)
-    void Py_DECREF(PyCodeObject* o)
 
 cdef enum:
-    IGNORED = 3             # so many comparisons at a place are not kept
+    IGNORED = 3             # so many comparisons at a place are not kept; of several elements at once:
+    IGNORED_OF_SEVERAL = 1
+    SEVERAL = 4             # elements
     FIRST = 16              # so many of the next ones are,
     LAST = 4                # and so many of the last
     RECORDED = 8            # so many of the first with their graphs, and of small arrays
     EVERY = 2               # one in so many of the others
     LARGE = 1000            # elements
     ASKED = 8               # at this one the frame is looked at
+    BLOCK = 12              # where nothing approaches, so many values at a time say whether it does later
 
-cdef frozenset deciding = frozenset(("less", "less_equal", "greater", "greater_equal", "sign", "signbit"))
+cdef frozenset deciding = frozenset(
+    ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "sign", "signbit", "copysign"))
+cdef frozenset ordering = frozenset(("argmin", "argmax", "nanargmin", "nanargmax", "argsort", "argpartition"))
 cdef object _selects = None
 cdef object _approach = None
+cdef object _factors = None
 
 
-def set_criteria(selects, approach):
-    """Have `selects(frame)` say whether the branches that are decided there select values, not places in a table.
+def set_criteria(selects, approach, factors):
+    """Set the functions that look at what is noted.
 
-    `approach(pairs)` says of the first pairs of values whether those of an element approach each other.
+    `selects(frame)` says whether the branches that are decided there select values, not places in a table.
+    `approach(values, largest)` gives the largest differences, also of those of `largest` (None: there were none), and
+    whether an element of these margins is much nearer.
+    `factors(x)` gives what the sign of a Tensor is the product of, as a tuple of margins; None: it is no product.
     """
-    global _selects, _approach
-    _selects, _approach = selects, approach
+    global _selects, _approach, _factors
+    _selects, _approach, _factors = selects, approach, factors
 
 
 cdef class Decided:
     """A place where recorded values are compared.
 
+    A margin is a pair (a, b), whose difference decides.
+
     Attributes
     ----------
-    first, last : list of (a, b)
+    first, last : list of tuple of margins
         Values, of every `stride`-th element.
-    recorded : dict of int to (a, b)
-        By their place in `first`: as they were given. One of the two at least requires grad.
+    recorded : dict of int to tuple of margins
+        By their place in `first`: as they were given. One of the sides at least requires grad.
+    recent : list of tuple of margins
+        Those of `last` as they were given, of small arrays.
+    held, failed : bool, array of bool or None
+        Whether some comparison before the last one said what the first one did, and whether some did not. None: that is
+        not known.
+    epsilon : float
+        That of the dtype that is compared.
+    largest : array or None
+        The largest differences of those that `approach` has looked at, of each element.
+    several : bool
+        Whether several elements are compared at once.
     """
     cdef readonly object code
     cdef readonly int at
     cdef readonly Py_ssize_t count, stride
-    cdef readonly list first, last
+    cdef readonly list first, last, recent
     cdef readonly dict recorded
-    cdef readonly bint ignored
-    cdef readonly object line
+    cdef readonly bint ignored, several
+    cdef readonly double epsilon
+    cdef readonly object line, held, failed, largest
+    cdef object outcome         # whether the last one said what the first one did
+    cdef object chosen          # what the first one said
+    cdef Py_ssize_t start       # comparisons up to this one are not kept
+    cdef Py_ssize_t next        # at this one, a block of values is looked at
+    cdef bint paused            # only blocks of values are kept
+    cdef bint asked
+
+    cdef int forget(self) except -1:
+        self.first, self.last, self.recent, self.recorded = [], [], [], {}
+        return 0
+
+    cdef int ignore(self) except -1:
+        self.ignored = True
+        return self.forget()
 
 
 cdef PyObject* watch_decisions(PyObject* found) noexcept:
@@ -93,67 +129,229 @@ cdef PyObject* watch_decisions(PyObject* found) noexcept:
 cdef int decided(Op op, object a, object b, TensorBase out) except -1:
     """Note an operation whose operands require grad and whose result has no slope. `b` is None for one operand."""
     cdef PyFrameObject* here
-    cdef PyCodeObject* code
-    cdef object frame
-    cdef Decided place
-    cdef int at
     if arraygrad_decisions == NULL or op.name not in deciding or not thread_state().grad_mode:
         return 0
     here = PyEval_GetFrame()
     if here == NULL:
         return 0
-    frame = <object>here
-    code = PyFrame_GetCode(here)
-    at = PyFrame_GetLasti(here)
-    try:
-        key = (<size_t>code << 16) + at
-        places = <dict>arraygrad_decisions
-        place = places.get(key)
-        if place is None:
-            place = Decided()
-            place.code = <object>code
-            place.at = at
-            place.first, place.last, place.recorded = [], [], {}
-            place.stride = 1 + (out.value.meta.size - 1) // LARGE if out.value.meta.size else 1
-            place.line = frame.f_lineno
-            name = frame.f_globals.get("__name__", "")
-            place.ignored = isinstance(name, str) and (<str>name).startswith(("arraygrad.", "numpy."))
-            places[key] = place
-    finally:
-        Py_DECREF(code)
+    return note(<object>here, a, 0.0 if b is None else b, out.value.raw, None)
+
+
+cdef int decided_by(object x, object outcome) except -1:
+    """Note that `outcome` is made of the sign of `x`."""
+    return note_by_us(x, raw_of(outcome), None)
+
+
+def note_decision(x, outcome):
+    """As before, of code that is not compiled."""
+    decided_by(x, outcome)
+
+
+cdef int ordered(Op op, tuple args, object result) except -1:
+    """Note an operation without a derivative that may say where the smallest elements of its first argument are.
+
+    Or the largest ones, which approach each other as the smallest do.
+    """
+    if arraygrad_decisions == NULL or op.name not in ordering:
+        return 0
+    return ordered_along(op.name, args[0], args[1], result)
+
+
+cdef int ordered_by(str name, tuple args, dict kwargs, object places) except -1:
+    """The same of a function of NumPy's, which was called with these arguments."""
+    if arraygrad_decisions == NULL or name not in ordering or not args or not isinstance(args[0], TensorBase):
+        return 0
+    axis = -1 if name in ("argsort", "argpartition") else None
+    at = 2 if name == "argpartition" else 1
+    if len(args) > at:
+        axis = args[at]
+    elif kwargs is not None:
+        axis = kwargs.get("axis", axis)
+    return ordered_along(name, args[0], axis, places)
+
+
+cdef int ordered_along(str name, object x, object axis, object places) except -1:
+    places = raw_of(places)
+    if name in ("argsort", "argpartition"):
+        if not isinstance(places, numpy.ndarray) or not places.size:
+            return 0
+        places = places.take(0, 0 if axis is None else axis)
+    return note_by_us(x, places, (axis,))
+
+
+cdef int note_by_us(object x, object outcome, object axis) except -1:
+    cdef PyFrameObject* here
+    if arraygrad_decisions == NULL or not isinstance(x, TensorBase) or not (<TensorBase>x).tracked:
+        return 0
+    here = PyEval_GetFrame()
+    if here == NULL or not thread_state().grad_mode:
+        return 0
+    return note(callers(<object>here), x, 0.0, outcome, axis)
+
+
+cdef str module_of(object frame):
+    cdef object name = frame.f_globals.get("__name__", "")
+    return <str>name if isinstance(name, str) else ""
+
+
+cdef inline bint is_ours(str name) except -1:
+    return name.startswith(("arraygrad.", "numpy."))
+
+
+cdef object raw_of(object x):
+    return (<TensorBase>x).value.raw if isinstance(x, TensorBase) else x
+
+
+cdef object callers(object frame):
+    """The innermost frame that is neither arraygrad's nor NumPy's; the outermost where there is none."""
+    while is_ours(module_of(frame)) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+cdef int note(object frame, object a, object b, object result, object axis) except -1:
+    """Note that `a` and `b` were compared, or the elements of `a` along an axis."""
+    cdef object code
+    cdef Decided place
+    cdef Py_ssize_t size
+    cdef tuple margins
+    if module_of(frame).startswith("arraygrad.adoption."):      # what stands in for a function of the program's
+        frame = callers(frame)
+    code = frame.f_code
+    key = (<size_t><PyObject*>code << 16) + frame.f_lasti
+    places = <dict>arraygrad_decisions
+    place = places.get(key)
+    if place is None:
+        place = Decided()
+        place.code, place.at, place.line = code, frame.f_lasti, frame.f_lineno
+        size = result.size if isinstance(result, numpy.ndarray) else 1
+        place.several = size >= SEVERAL or axis is not None
+        place.start = IGNORED_OF_SEVERAL if place.several else IGNORED
+        place.stride = 1 + (size - 1) // LARGE if size else 1
+        place.held = place.failed = False
+        place.epsilon = epsilon_of(a if isinstance(a, TensorBase) else b)
+        place.ignored = is_ours(module_of(frame))
+        place.forget()
+        places[key] = place
     place.count += 1
-    if place.ignored or place.count <= IGNORED:
+    if place.ignored:
         return 0
-    if place.count == ASKED and _selects is not None and not _selects(frame):
-        place.ignored = True
-        place.first, place.last, place.recorded = [], [], {}
+    note_outcome(place, result)
+    if place.count <= place.start:
         return 0
-    if b is None:
-        b = 0.0
+    if place.count >= ASKED and not place.asked:
+        place.asked = True
+        if _selects is not None and not _selects(frame):
+            return place.ignore()
+    if place.paused and place.count <= place.next - BLOCK:
+        return 0
     try:
-        pair = (sample(a, out, place.stride), sample(b, out, place.stride))
+        margins = margins_of(a, b, axis)
+        note_margins(place, margins, numpy.shape(result if axis is None else margins[0][0]))
     except (TypeError, ValueError):     # a large array of a library that does not give it to NumPy
-        place.ignored = True
-        place.first, place.last, place.recorded = [], [], {}
-        return 0
-    at = <int>len(place.first)
-    if at < FIRST:
-        place.first.append(pair)
-        if at < RECORDED or (place.stride == 1 and at % EVERY == 0):
-            place.recorded[at] = (a, b)
-        if at == FIRST - 1 and _approach is not None and not _approach(place.first):
-            place.ignored = True
-            place.first, place.last, place.recorded = [], [], {}
-    else:
-        if len(place.last) == LAST:
-            del place.last[0]
-        place.last.append(pair)
+        place.ignore()
     return 0
 
 
-cdef object sample(object x, TensorBase out, Py_ssize_t stride):
-    """The value of an operand; every `stride`-th element of what it is broadcast to."""
-    raw = (<TensorBase>x).value.raw if isinstance(x, TensorBase) else x
+cdef int note_outcome(Decided place, object result) except -1:
+    """Note whether the comparison before said what the first one did, now that it was not the last one."""
+    if place.held is None:
+        return 0
+    if place.outcome is not None:
+        if numpy.shape(place.held) in ((), numpy.shape(place.outcome)):
+            place.held, place.failed = place.held | place.outcome, place.failed | numpy.logical_not(place.outcome)
+        else:
+            place.held = place.failed = True
+    if not isinstance(result, (bool, int, float, numpy.ndarray, numpy.generic)):
+        place.held = place.failed = place.outcome = None
+        return 0
+    if numpy.ndim(result):
+        result = result.flat[::place.stride]
+    if place.chosen is None:
+        place.chosen = result
+    place.outcome = numpy.equal(result, place.chosen) if numpy.shape(result) == numpy.shape(place.chosen) else None
+    if place.outcome is None:
+        place.chosen = None
+    return 0
+
+
+cdef double epsilon_of(object x) except -1:
+    try:
+        return float(numpy.finfo((<TensorBase>x).value.raw.dtype).eps)
+    except (AttributeError, TypeError, ValueError):     # of another library, of integers
+        return 2.0**-52
+
+
+cdef tuple margins_of(object a, object b, object axis):
+    if axis is not None:
+        return (two_smallest(a, axis[0]),)
+    if _factors is not None:
+        for x, other in ((a, b), (b, a)):
+            if isinstance(x, TensorBase) and (<TensorBase>x).tracked and is_zero(other):
+                found = _factors(x)
+                if found is not None:
+                    return found
+    return ((a, b),)
+
+
+cdef bint is_zero(object x) except -1:
+    if isinstance(x, (float, int)):
+        return x == 0
+    return isinstance(x, (numpy.ndarray, numpy.generic)) and x.dtype.kind in "fiu" and not x.any()
+
+
+cdef tuple two_smallest(object x, axis):
+    """A margin: the smallest elements along an axis (None: of all), and those that come next."""
+    cdef object raw
+    if axis is None:
+        x, axis = x.ravel(), 0
+    raw = (<TensorBase>x).value.raw
+    if not isinstance(raw, numpy.ndarray) or not raw.ndim or raw.shape[axis] < 2:
+        raise ValueError
+    order = numpy.moveaxis(numpy.argpartition(raw, 1, axis), axis, 0)[:2]
+    others = numpy.meshgrid(*[numpy.arange(n) for n in order.shape[1:]], indexing="ij", sparse=True)
+    found = [x[(*others[:axis % raw.ndim], at, *others[axis % raw.ndim:])] for at in order]
+    return found[0], found[1]
+
+
+cdef int note_margins(Decided place, tuple margins, tuple shape) except -1:
+    cdef Py_ssize_t at = len(place.first)
+    values = tuple([(sample(a, shape, place.stride), sample(b, shape, place.stride)) for a, b in margins])
+    if place.paused:
+        place.first.append(values)
+        if place.count >= place.next:
+            place.largest, near = _approach(place.first, place.largest)
+            place.forget()
+            place.paused = not near
+            place.next = place.count + max(<Py_ssize_t>BLOCK, place.count // 16)
+        return 0
+    if at < FIRST:
+        place.first.append(values)
+        if at < RECORDED or (place.stride == 1 and at % EVERY == 0):
+            place.recorded[at] = margins
+        if at == FIRST - 1 and _approach is not None:
+            place.largest, near = _approach(place.first, place.largest)
+            if not near:
+                place.forget()
+                place.paused = True
+                place.next = place.count + BLOCK
+        return 0
+    if len(place.last) == LAST:
+        del place.last[0]
+    place.last.append(values)
+    if place.stride == 1:
+        if len(place.recent) == LAST:
+            del place.recent[0]
+        place.recent.append(margins)
+    return 0
+
+
+cdef object sample(object x, tuple shape, Py_ssize_t stride):
+    """The value of one side; every `stride`-th element of what it is broadcast to."""
+    if type(x) is tuple:                # (value, edge)
+        raw = (<tuple>x)[0]
+    else:
+        raw = (<TensorBase>x).value.raw if isinstance(x, TensorBase) else x
     if stride == 1:
         return raw
-    return numpy.broadcast_to(raw, out.value.meta.shape_tuple()).flat[::stride]
+    return numpy.broadcast_to(raw, shape).flat[::stride]

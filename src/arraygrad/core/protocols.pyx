@@ -31,6 +31,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport ThreadState, thread_state
+from arraygrad.core.decisions cimport ordered_by
 from arraygrad.core.apply cimport binary, refresh, unary
 from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport array_of_list
@@ -409,6 +410,8 @@ cdef object array_function(object func, object types, object args, object kwargs
             and (s.kind == CONSTANT or not holds_tracked(<tuple>args)):
         result = raw_function(s, <tuple>args, <dict>kwargs if kwargs else None)                 # (2)
         if result is not _refused:
+            if s.kind == CONSTANT:
+                ordered_by(func.__name__, <tuple>args, <dict>kwargs if kwargs else None, result)
             return result
     if s.tensor_method is not None and (is_reduction(<tuple>args, kwargs) if s.reduction else not kwargs
                                         and is_tensor(first)):

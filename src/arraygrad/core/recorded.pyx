@@ -26,6 +26,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport ThreadState, thread_state
+from arraygrad.core.decisions cimport decided_by
 from arraygrad.core.apply cimport apply_op, observed_call, record, refresh, unary, wants_grad
 from arraygrad.core.arguments cimport is_static, raw_argument, to_raw
 from arraygrad.core.op cimport Op, bind_plain
@@ -310,6 +311,8 @@ cdef object by_numpy(Recorded r, tuple args, object kwargs, tuple bound):
         if out is None:
             return refused
     record(op, bound, out, backend)
+    if op.name == "heaviside":          # its second operand has a slope, what decides is the first one
+        decided_by(bound[0], result)
     return out
 
 

@@ -13,7 +13,7 @@ import math
 
 import numpy
 
-from arraygrad.core.apply import note_sign
+from arraygrad.core.apply import note_signs
 from arraygrad.core.calls import binary_function, general_function, unary_function
 from arraygrad.core.operands import held_array
 from arraygrad.core.tensor import (
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 install_operators(OPS)
-note_sign(OPS["sign"])
+note_signs(OPS["sign"], OPS["copysign"])
 for _function in (asarray, tensor, set_saved_mutation):
     _function.__doc__ = documented(_function.__name__, (_function.__doc__ or "").rstrip(), "numpy_api")
 

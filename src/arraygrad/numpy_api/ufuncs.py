@@ -1,6 +1,6 @@
 """NumPy's ufuncs that are several table operations, and what all ufuncs share: where=, dtype= and the methods.
 
-May import: numpy_api.functions, numpy_api.reductions, backends.numpy.gaps, ops, core.tensor, numpy.
+May import: numpy_api.functions, numpy_api.reductions, backends.numpy.gaps, ops, core.decisions, core.tensor, numpy.
 
 `where=` keeps the elements that are not chosen out of the derivative as well: they are replaced by one before the
 ufunc sees them, so `numpy.log(x, out=zeros, where=x > 0)` has a finite gradient. `reduce`, `accumulate` and `reduceat`
@@ -15,6 +15,7 @@ import re
 import numpy
 
 from arraygrad.backends.numpy.gaps import increasing
+from arraygrad.core.decisions import note_decision
 from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import add_at
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
@@ -68,7 +69,9 @@ def _heaviside(x1, x2):
     numpy.heaviside(*[numpy.empty(0, host(x).dtype) for x in (x1, x2)])  # NumPy's error for complex numbers
     if not _floating(x1):
         x1 = x1.astype(F["result_type"](x1, x2) if _floating(x2) else backend_of(x1).xp.float64)
-    return F["where"](x1 == 0, x2, (F["sign"](x1) + 1) / 2)
+    found = F["where"](x1 == 0, x2, (F["sign"](x1) + 1) / 2)
+    note_decision(x1, host(x1))
+    return found
 
 
 def _modf(x):

@@ -1,16 +1,18 @@
 """Results of searches by comparisons: seen in what a traced program compared, and told.
 
-May import: autograd.places, core.decisions, core.tensor, engine.engine, the standard library, numpy.
+May import: autograd.places, core.decisions, core.tensor, engine.engine, engine.node, the standard library, numpy.
 
 What is noted is said in Note [Decisions of a program] in core/decisions.pyx. A place is a search if
 (1) both outcomes occurred: a test that ends a loop has one outcome until its last;
 (2) what is compared approaches each other: the difference d of the two sides becomes SHRUNK times smaller;
-(3) the derivative of d by the arguments does not follow: |dd/dx| / |d| grows as a power of 1 / d.
+(3) the derivative of d by the arguments does not follow: s = |dd/dx| / |d| grows as a power of 1 / d.
 In a bisection by `m * m < a` the derivative of d = m * m - a is -1 at all times. Where what is compared is computed by
 steps that depend on the arguments, as in Newton's method, d moves with its own derivative: at the solution
-d(m * m - a)/da is zero too. (3) is free of scales. Where the product of two values is compared with zero, or two values
-of a minimum with each other, d is of second order in the distance from the solution and its derivative of first, so the
-power is 1/2; elsewhere it is 1. Where d moves with its own derivative it is 0. The test asks for POWER.
+d(m * m - a)/da is zero too. (3) is free of scales. Where two values of a minimum are compared with each other, d is of
+second order in the distance from the solution (of a flat one, of fourth) and its derivative of first (of third), so the
+power is 1/2 (1/4); elsewhere it is 1. Where d moves with its own derivative, s is bounded if the steps converge
+linearly: d = C(x) r(x)^k. If they converge faster, it grows as log(1 / d): d = C(x)^(2^k). So the test asks for the
+power of 1 / d that s / log(1 / d) grows by, and for GROWTH.
 (4) A search for a place in a table selects indices. What is made of them has the derivative that it has.
 Guarded by tests/adoption/test_own_searches.py.
 """
@@ -20,6 +22,7 @@ import functools
 import inspect
 import textwrap
 import types
+from typing import NamedTuple
 
 import numpy
 
@@ -27,15 +30,24 @@ from arraygrad.autograd.places import short, source_of
 from arraygrad.core.decisions import set_criteria
 from arraygrad.core.tensor import Tensor, edge_of
 from arraygrad.engine.engine import execute
+from arraygrad.engine.node import Edge
 
 __all__ = ["searches"]
 
 MANY = 10  # so many comparisons at least
+MANY_OF_SEVERAL = 7  # of several elements at once, whose searches divide an interval into as many parts
 FEWEST = 6  # so many of them with a difference that is no rounding error
-KNOWN = 5  # so many of them with a derivative that is not zero
+FEWEST_OF_SEVERAL = 5
+KNOWN = 4  # so many of them with a derivative that is not zero
 FLOOR = 1e-11
+EPSILONS = 64.0  # and of float32
+OPERANDS = 4096.0  # epsilons of two operands that are small themselves
+NEAREST = 6
 SHRUNK = 2.0**-7
-POWER = 0.28
+NEARER = 0.25
+GROWTH = 0.05
+ELEMENTS = 6  # so many elements of an array are looked at
+FACTORS = 8  # a product of more is not taken apart
 
 
 def searches(places, edges):
@@ -59,87 +71,157 @@ def told(place):
 
 
 def _is_search(place, edges):
-    if place.ignored or place.count < MANY:
+    if place.ignored or place.count < (MANY_OF_SEVERAL if place.several else MANY):
         return False
     values = _differences([*place.first, *place.last])
     if values is None:
         return False
-    at, start, _ = _nearest(values)
-    sizes = numpy.abs(values[:, at])
-    if not 0.0 < start < numpy.inf:
+    recorded = dict(place.recorded)
+    for i, margins in enumerate(place.recent, len(values) - len(place.recent)):
+        recorded[i] = margins
+    starts, ends = _ends(values, place.largest)
+    near = numpy.flatnonzero((ends <= SHRUNK) & (starts > 0.0) & (starts < numpy.inf))
+    if place.held is not None:
+        both = numpy.ravel(numpy.logical_and(place.held, place.failed))
+        near = near[both[near]] if both.size == values.shape[1] else near
+    near = near[numpy.argsort(ends[near], kind="stable")]
+    asked = numpy.unique(numpy.linspace(0, len(near) - 1, min(ELEMENTS, len(near))).astype(int))
+    return any(_is_selected(place, recorded, values[:, at], at, edges) for at in near[asked].tolist())
+
+
+def _is_selected(place, recorded, values, at, edges):
+    """Whether an element that approaches zero does so without its derivative (3)."""
+    sizes = numpy.abs(values)
+    noted = [*place.first, *place.last]
+    rounded = max(FLOOR, EPSILONS * place.epsilon) * numpy.max(sizes[: max(3, len(sizes) // 2)])
+    exact = [OPERANDS * place.epsilon * _operand(margins, at) for margins in noted]
+    used = numpy.flatnonzero(sizes > numpy.minimum(rounded, exact))  # rounding decides below
+    if len(used) < (FEWEST_OF_SEVERAL if place.several else FEWEST):
         return False
-    used = numpy.flatnonzero(sizes > FLOOR * start)  # rounding decides below
-    if len(used) < FEWEST:
+    if place.held is None and len(set(values[used[:-1]] > 0.0)) == 1:  # the last one may end a loop
         return False
-    end = numpy.median(sizes[used[-3:]])
-    if len(set(values[used[:-1], at] > 0.0)) == 1 or not end <= SHRUNK * start:  # the last one may end a loop
-        return False
-    asked = [i for i in used if i in place.recorded]
+    asked = [i for i in used if i in recorded]
     try:
-        steepness = numpy.array([_steepness(place.recorded[i], values[i, at], at * place.stride, edges)
-                                 for i in asked])  # fmt: skip
+        steepness = numpy.array([_steepness(recorded[i], at * place.stride, edges) for i in asked])
     except Exception:  # the result may not depend on what has no derivative, or was overwritten since
         return False
     known = (steepness > 0.0) & numpy.isfinite(steepness)
     if numpy.count_nonzero(known) < KNOWN:
         return False
-    x, y = numpy.log(sizes[numpy.array(asked)[known]]), numpy.log(steepness[known])
+    sizes, steepness = sizes[numpy.array(asked)[known]], steepness[known]
+    nearest = numpy.argsort(sizes)[: max(NEAREST, len(sizes) // 2)]  # elsewhere other terms may be larger
+    # Where both sides are on one side of a minimum's slope, their difference follows. So the steepest so far counts.
+    x = numpy.log(sizes[nearest][::-1])
+    y = numpy.log(numpy.maximum.accumulate(steepness[nearest][::-1])) - numpy.log(1.0 + numpy.max(x) - x)
     x -= numpy.mean(x)
-    return -float(x @ y) >= POWER * float(x @ x)  # the power, by least squares
+    return -float(x @ y) >= GROWTH * float(x @ x)  # the power, by least squares
 
 
-def _differences(pairs):
-    """(pairs, elements): of the values of pairs. None where they are no numbers, or not always as many."""
+def _operand(margins, at):
+    """The size of the operands of which the smallest margin of an element is the difference; infinity of one alone."""
+    _, which, shape = _smallest(margins)
+    a, b = (numpy.ravel(numpy.broadcast_to(_raw(side), shape))[at] for side in margins[which[at]])
+    return max(abs(a), abs(b)) if a and b else numpy.inf
+
+
+def _differences(noted):
+    """(comparisons, elements): their smallest margins. None where they are no numbers, or not always as many."""
     try:
         with numpy.errstate(all="ignore"):
-            found = [_difference(pair) for pair in pairs]
+            found = [_smallest(margins)[0] for margins in noted]
     except (TypeError, ValueError):
         return None
     return numpy.array(found) if len({d.size for d in found}) == 1 and found[0].size else None
 
 
-def _nearest(values, last=3):
-    """(the element that approaches most, how far apart its sides were, how many times nearer the last ones are)."""
+def _smallest(margins):
+    """(elements): the margin of each element that is the smallest; its number; the shape that margins have together."""
+    values = [numpy.asarray(numpy.subtract(_raw(a), _raw(b), dtype=float)) for a, b in margins]
+    shape = numpy.broadcast_shapes(*[v.shape for v in values])
+    values = numpy.array([numpy.ravel(numpy.broadcast_to(v, shape)) for v in values])
+    which = numpy.argmin(numpy.where(numpy.isnan(values), numpy.inf, numpy.abs(values)), axis=0)
+    return numpy.take_along_axis(values, which[None], axis=0)[0], which, shape
+
+
+def _ends(values, largest):
+    """Of each element: the largest difference of the first half, or so far; how much nearer the last three are."""
+    starts = numpy.max(numpy.abs(values[: max(3, len(values) // 2)]), axis=0)
+    if largest is not None and largest.shape == starts.shape:
+        starts = numpy.fmax(starts, largest)
     with numpy.errstate(all="ignore"):
-        starts = numpy.max(numpy.abs(values[:3]), axis=0)
-        ends = numpy.median(numpy.abs(values[-last:]), axis=0) / starts
-    at = int(numpy.argmin(numpy.where(numpy.isfinite(ends), ends, numpy.inf)))
-    return at, starts[at], ends[at]
+        return starts, numpy.median(numpy.abs(values[-3:]), axis=0) / starts
 
 
-def approach(pairs):
-    """Whether the sides of the first pairs may approach each other in any element: half of them are nearer."""
-    values = _differences(pairs)
-    return values is not None and bool(_nearest(values, len(values))[2] <= 0.25)
+def approach(noted, largest):
+    """(the largest differences so far, whether half of these are much nearer in some element)."""
+    values = _differences(noted)
+    if values is None:
+        return None, False
+    sizes = numpy.abs(values)
+    found = numpy.max(sizes[: len(sizes) // 2], axis=0)
+    if largest is not None and largest.shape == found.shape:
+        found = numpy.fmax(found, largest)
+    with numpy.errstate(all="ignore"):
+        return found, bool(numpy.any(numpy.median(sizes, axis=0) <= NEARER * found))
 
 
 def _raw(x):
+    if type(x) is tuple:  # (value, edge)
+        return x[0]
     return numpy.asarray(x.detach().numpy() if isinstance(x, Tensor) else x)
 
 
-def _difference(pair):
-    a, b = _raw(pair[0]), _raw(pair[1])
-    return numpy.ravel(numpy.subtract(a, b, dtype=float))
-
-
-def _steepness(pair, d, at, edges):
+def _steepness(margins, at, edges):
     """|dd/dx| / |d| of the element number `at`, whose difference is d."""
     squares = 0.0
     roots, seeds = [], []
-    shape = numpy.broadcast_shapes(_raw(pair[0]).shape, _raw(pair[1]).shape)
+    values, which, shape = _smallest(margins)
     seed = numpy.zeros(shape)
     seed.reshape(-1)[at] = 1.0
-    for side, sign in ((pair[0], 1.0), (pair[1], -1.0)):
-        if isinstance(side, Tensor) and side.requires_grad:
-            roots.append(edge_of(side))
-            seeds.append(_summed(sign * seed, side.shape).astype(_raw(side).dtype))
+    for side, sign in zip(margins[which[at]], (1.0, -1.0), strict=True):
+        if type(side) is tuple or (isinstance(side, Tensor) and side.requires_grad):
+            raw = _raw(side)
+            roots.append(side[1] if type(side) is tuple else edge_of(side))
+            seeds.append(_summed(sign * seed, raw.shape).astype(raw.dtype))
     if not roots:
         return 0.0
     for g in _run(roots, seeds, edges):
         if g is not None:
             squares += float(numpy.sum(numpy.abs(_raw(g)) ** 2))
     smallest = numpy.finfo(float).tiny
-    return float(numpy.sqrt(squares)) / max(abs(float(d)), smallest)
+    return float(numpy.sqrt(squares)) / max(abs(float(values[at])), smallest)
+
+
+def factors(x):
+    """What the sign of a Tensor is the product of: a tuple of margins ((value, edge), 0.0). None: of nothing."""
+    found = []
+    edge = edge_of(x)
+    _take_apart(edge.node, edge.input_nr, _raw(x), found)
+    return tuple([(one, 0.0) for one in found]) if 1 < len(found) <= FACTORS else None
+
+
+def _take_apart(node, nr, value, found):
+    name = node.name()
+    if len(found) <= FACTORS:
+        if name == "NegBackward":
+            return _take_apart(*node.next_functions[0], -value, found)
+        if name == "MulBackward":
+            sides = node._saved_x1, node._saved_x2
+            if all(isinstance(side, Tensor) and side.requires_grad for side in sides):
+                for side in sides:
+                    edge = edge_of(side)
+                    _take_apart(edge.node, edge.input_nr, _raw(side), found)
+                return None
+        if name == "DivBackward":
+            below = node._saved_x2
+            (above, above_nr), _ = node.next_functions
+            if above is not None and isinstance(below, Tensor) and below.requires_grad:
+                edge = edge_of(below)
+                with numpy.errstate(all="ignore"):
+                    _take_apart(above, above_nr, numpy.asarray(value * _raw(below)), found)
+                return _take_apart(edge.node, edge.input_nr, _raw(below), found)
+    found.append((value, Edge(node, nr)))
+    return None
 
 
 def _summed(seed, shape):
@@ -159,7 +241,8 @@ def _run(roots, seeds, edges):
 def selects(frame):
     """Whether the branches that a frame decides between give names other values than indices."""
     kinds = set()
-    for name in _moved(frame.f_code, frame.f_lineno):
+    places = _moved(frame.f_code, frame.f_lineno)
+    for name in places.names:
         value = frame.f_locals.get(name)
         if isinstance(value, (bool, types.FunctionType)) or value is None:
             continue
@@ -169,16 +252,25 @@ def selects(frame):
             isinstance(value, (Tensor, numpy.ndarray)) and value.ndim == 0
         ):
             kinds.add(float)
-    return kinds != {int}
+    if kinds != {int}:
+        return True
+    return not any(isinstance(frame.f_locals.get(name), (int, numpy.integer)) for name in places.indices)
+
+
+class _Places(NamedTuple):
+    """What the branches of an if name; what the code around takes for a place in a table, or hands to a function."""
+
+    names: tuple
+    indices: tuple
 
 
 @functools.lru_cache(maxsize=256)
 def _moved(code, line):
-    """Names in the branches of the innermost if of a line."""
+    """The _Places of the innermost if of a line."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
     except (OSError, SyntaxError, TypeError, ValueError):
-        return ()
+        return _Places((), ())
     at = line - code.co_firstlineno + 1
     found = [
         node
@@ -186,13 +278,20 @@ def _moved(code, line):
         if isinstance(node, (ast.If, ast.IfExp)) and node.test.lineno <= at <= node.test.end_lineno
     ]
     if not found:
-        return ()
+        return _Places((), ())
     node = found[-1]
     if isinstance(node, ast.IfExp):
         parts = [node.body, node.orelse]
     else:
         parts = [*node.body, *node.orelse]
-    return tuple({n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)})
+    indices = [one.slice for one in ast.walk(tree) if isinstance(one, ast.Subscript)]
+    indices += [one for call in ast.walk(node.test) if isinstance(call, ast.Call) for one in call.args
+                if isinstance(one, ast.Name)]  # fmt: skip
+    return _Places(_named(parts), _named(indices))
 
 
-set_criteria(selects, approach)
+def _named(nodes):
+    return tuple({n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)})
+
+
+set_criteria(selects, approach, factors)
