@@ -515,7 +515,12 @@ _BY_UFUNCS: dict[str, tuple[numpy.ufunc, str]] = {
     "sum": (numpy.add, "reduce"), "prod": (numpy.multiply, "reduce"), "max": (numpy.maximum, "reduce"),
     "min": (numpy.minimum, "reduce"), "cumsum": (numpy.add, "accumulate"), "cumprod": (numpy.multiply, "accumulate"),
 }  # fmt: skip
-_OF_ONE: dict[str, numpy.ufunc] = {"neg": numpy.negative, "pos": numpy.positive, "abs": numpy.absolute, "invert": numpy.invert}
+_OF_ONE: dict[str, numpy.ufunc] = {
+    "neg": numpy.negative,
+    "pos": numpy.positive,
+    "abs": numpy.absolute,
+    "invert": numpy.invert,
+}
 _OPERATORS = frozenset(
     f"__{kind}{name}__" for kinds, names in (
         (("", "r", "i"), _ARITHMETIC), (("",), _COMPARISONS), (("",), _OF_ONE)) for name in names for kind in kinds
