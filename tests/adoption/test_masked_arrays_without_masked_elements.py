@@ -45,6 +45,7 @@ LINES = {
     "max": lambda m, x: m.max() - np.ma.min(m),
     "average": lambda m, x: np.ma.average(m, weights=[1.0, 2.0, 3.0]),
     "dot": lambda m, x: np.ma.dot(m, x) + np.dot(m, m),
+    "dot of an array": lambda m, x: np.outer(x, x).dot(m),
     "atleast_2d": lambda m, x: np.ma.atleast_2d(m).T * x,
     "item": lambda m, x: m[1] * m[-1],
     "slice": lambda m, x: m[1:],

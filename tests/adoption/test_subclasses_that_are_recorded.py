@@ -231,6 +231,7 @@ LINES = {
     "cumsum": lambda C, t: C(t).cumsum(),
     "dot": lambda C, t: C(t).dot(np.arange(3.0)),
     "np.dot": lambda C, t: np.dot(C(t), C(t)),
+    "dot of an array": lambda C, t: np.outer(t, t).dot(C(t)),
     "matmul": lambda C, t: C(t) @ np.arange(3.0),
     "clip": lambda C, t: C(t).clip(0.2, 0.6),
     "norm": lambda C, t: np.linalg.norm(C(t)),

@@ -416,6 +416,8 @@ def dot(self, b, out=None):
     """
     if out is not None:
         return numpy.dot(self, b, out=out)
+    if hasattr(type(b), "_arraygrad_base"):  # of a class derived from arrays: the result has its class
+        return b.__array_function__(numpy.dot, (), (self, b), {})
     other = b if isinstance(b, Tensor) else to_tensor(b, backend_of(self))
     if self.ndim == 0 or other.ndim == 0:
         return self * other
