@@ -13,7 +13,7 @@
 //     tracked if its leaf leads back to it. Nodes of other classes than operations' are always tracked.
 // (2) What comes later is told. Where a first hook, attribute or `.grad` is put on something that others may lead to,
 //     all untracked ones become tracked (`track_all`). A graph that a `.grad` leads to becomes tracked (`track_below`).
-// (3) They are found by the places where they lie: `Blocks` has a bit for each. A block that is free, but kept for the
+// (3) They are found by the places where they lie: `ObjectBlocks` has a bit for each. A block that is free, but kept for the
 //     next one, keeps its bit, and is told by its reference count, which is 0.
 // (4) A search takes as long as there are blocks. So all searches together may take as many steps as nodes were
 //     recorded; beyond that all is tracked, until as many more have been.
@@ -36,7 +36,7 @@ inline std::atomic<std::uint64_t> sequence;      // the number of the node that 
 
 #ifndef Py_GIL_DISABLED
 // The places of blocks: one bit for 16 bytes of memory, in regions of 64 KB. All of it is guarded by the GIL.
-class Blocks {
+class ObjectBlocks {
     struct Region {
         std::uint64_t bits[64] = {};
     };
@@ -96,8 +96,8 @@ public:
 
 constexpr std::uint64_t ALLOWED = 1 << 14;       // steps of searches that are not counted
 
-inline Blocks& blocks() {
-    static auto* const all = new Blocks;         // never freed: objects go after static variables did
+inline ObjectBlocks& object_blocks() {
+    static auto* const all = new ObjectBlocks;         // never freed: objects go after static variables did
     return *all;
 }
 inline bool untracks = true;                     // false: all are tracked, new ones too
@@ -149,7 +149,7 @@ inline void untrack(PyObject* o) {
 inline void track_all() {
 #ifndef Py_GIL_DISABLED
     if (!untracks) return;
-    spent += blocks().each(track);
+    spent += object_blocks().each(track);
     untracks = may_search();
 #endif
 }
@@ -158,7 +158,7 @@ inline void track_all() {
 inline PyObject* new_block(PyTypeObject* type) {
     PyObject* const o = PyObject_GC_New(PyObject, type);
 #ifndef Py_GIL_DISABLED
-    if (o && !blocks().add(o)) {
+    if (o && !object_blocks().add(o)) {
         PyObject_GC_Del(o);
         return PyErr_NoMemory();
     }
@@ -176,7 +176,7 @@ inline PyObject* alloc_block(PyTypeObject* type, Py_ssize_t) {
 
 inline void free_block(void* o) {
 #ifndef Py_GIL_DISABLED
-    blocks().remove(static_cast<PyObject*>(o));
+    object_blocks().remove(static_cast<PyObject*>(o));
 #endif
     PyObject_GC_Del(o);
 }

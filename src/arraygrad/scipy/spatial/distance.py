@@ -1,7 +1,7 @@
 """scipy.spatial.distance: distances between vectors, each by its definition.
 
-May import: arraygrad, namespaces.kinks, scipy._declare, scipy._everyday, scipy._plainly, scipy._shares, numpy, SciPy. A distance of
-equal vectors has the gradient zero where it has a kink (euclidean, minkowski, cityblock, jensenshannon).
+May import: arraygrad, namespaces.kinks, scipy._declare, scipy._everyday, scipy._plainly, scipy._shares, numpy, SciPy.
+A distance of equal vectors has the gradient zero where it has a kink (euclidean, minkowski, cityblock, jensenshannon).
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Statistics of samples: means, moments, tests, transformations.
 
-May import: arraygrad, scipy._declare, scipy._shares, scipy.stats._samples and _univariate, SciPy. Each composition is the statistic's
-definition; "SciPy" as a source is the formula in the function's own documentation.
+May import: arraygrad, scipy._declare, scipy._shares, scipy.stats._samples and _univariate, SciPy. Each composition is
+the statistic's definition; "SciPy" as a source is the formula in the function's own documentation.
 """
 
 import math
