@@ -1,5 +1,5 @@
 # NumPy's protocols on Tensors, compiled: what a plain call needs no Python frame for.
-# May import: engine.*, core.op, core.operands, core.value, core.nodes, core.apply, core.protocol_shapes, core.recorded,
+# May import: engine.*, core.op, core.operands, core.value, core.nodes, core.apply, core.decisions, core.protocol_shapes, core.recorded,
 # core.ufunc_methods.
 # (Handlers of everything else register themselves.)
 #

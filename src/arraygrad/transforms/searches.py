@@ -153,7 +153,7 @@ def _ends(values, largest):
 
 
 def approach(noted, largest):
-    """(the largest differences so far, whether half of these are much nearer in some element)."""
+    """(the largest differences so far, whether the last of these are much nearer in some element)."""
     values = _differences(noted)
     if values is None:
         return None, False
@@ -162,7 +162,7 @@ def approach(noted, largest):
     if largest is not None and largest.shape == found.shape:
         found = numpy.fmax(found, largest)
     with numpy.errstate(all="ignore"):
-        return found, bool(numpy.any(numpy.median(sizes, axis=0) <= NEARER * found))
+        return found, bool(numpy.any(numpy.median(sizes[-4:], axis=0) <= NEARER * found))
 
 
 def _raw(x):
