@@ -1,6 +1,6 @@
 # NumPy's protocols on Tensors, compiled: what a plain call needs no Python frame for.
-# May import: engine.*, core.op, core.operands, core.value, core.nodes, core.apply, core.decisions, core.protocol_shapes, core.recorded,
-# core.ufunc_methods.
+# May import: engine.*, core.op, core.operands, core.value, core.nodes, core.apply, core.decisions,
+# core.protocol_shapes, core.recorded, core.ufunc_methods.
 # (Handlers of everything else register themselves.)
 #
 # Note [NumPy calls on Tensors]

@@ -1,7 +1,7 @@
 # NumPy's functions that are no operation of the table, recorded as one node each; and those that are one under other
 # names, bound to it in C.
-# May import: engine.*, core.op, core.operands, core.value, core.arguments, core.nodes, core.apply, core.saving,
-# core.views.
+# May import: engine.*, core.op, core.operands, core.value, core.arguments, core.nodes, core.apply,
+# core.decisions, core.saving, core.views.
 #
 # Note [Recorded functions]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~
