@@ -159,12 +159,17 @@ MAY_IMPORT = {
     | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "number_lists", "views")},
     "core.ufunc_methods": ENGINE | {f"core.{name}" for name in ("op", "value", "apply", "views")},
     "core.recorded": ENGINE
-    | {f"core.{name}" for name in ("op", "operands", "value", "arguments", "nodes", "apply", "saving", "views")},
+    | {
+        f"core.{name}"
+        for name in ("op", "operands", "value", "arguments", "nodes", "apply", "decisions", "saving", "views")
+    },
     "core.protocols": ENGINE
     | {
         f"core.{name}"
-        for name in ("op", "operands", "value", "nodes", "apply", "protocol_shapes", "recorded", "ufunc_methods")
-    },
+        for name in (
+            "op", "operands", "value", "nodes", "apply", "decisions", "protocol_shapes", "recorded", "ufunc_methods",
+        )
+    },  # fmt: skip
     "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},
     "core.calls": {"core.op", "core.value", "core.apply", "core.views", "core.written_scalars", "engine.node"},
     "core.graph_ops": ENGINE
