@@ -167,9 +167,17 @@ MAY_IMPORT = {
     | {
         f"core.{name}"
         for name in (
-            "op", "operands", "value", "nodes", "apply", "decisions", "protocol_shapes", "recorded", "ufunc_methods",
+            "op",
+            "operands",
+            "value",
+            "nodes",
+            "apply",
+            "decisions",
+            "protocol_shapes",
+            "recorded",
+            "ufunc_methods",
         )
-    },  # fmt: skip
+    },
     "core.copies": ENGINE | {f"core.{name}" for name in ("op", "value", "attributes", "operands", "apply")},
     "core.calls": {"core.op", "core.value", "core.apply", "core.views", "core.written_scalars", "engine.node"},
     "core.graph_ops": ENGINE

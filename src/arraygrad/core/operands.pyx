@@ -30,8 +30,8 @@ cdef extern from "Python.h":
 #     by which nothing can be repeated.
 # (6) Products of SciPy's own sparse matrices and a Tensor that requires grad are those of arraygrad.scipy.sparse, which
 #     are recorded. For `A @ t` see Note [Sparse matrices beside Tensors].
-# (7) An object of a class that the program derives from numpy.ndarray becomes in adopted calls one of the same class that
-#     holds a Tensor: Note [Classes derived from arrays] in adoption/subclasses.py.
+# (7) An object of a class that the program derives from numpy.ndarray becomes in adopted calls one of the same class
+#     that holds a Tensor: Note [Classes derived from arrays] in adoption/subclasses.py.
 # Arrays of other libraries take the lists that the library itself takes (`Backend.takes_lists`); otherwise (3) is a
 # TypeError, in comparisons too, where the library may answer with a single False.
 # Guarded by tests/core/test_operands.py and tests/duck_arrays/test_other_classes.py.

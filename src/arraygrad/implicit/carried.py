@@ -1,7 +1,7 @@
 """What calls of a function leave for later calls: arrays that it works in, counters, caches, logs.
 
 May import: autograd.grad_mode, autograd.kept_functions, autograd.views_of_memory, core.containers, core.given,
-core.tensor, engine, implicit.columns, implicit.copies, numpy.
+core.tensor, engine, batches, implicit.copies, numpy.
 
 Note [What calls leave]
 ~~~~~~~~~~~~~~~~~~~~~~~
@@ -35,11 +35,11 @@ import numpy
 from arraygrad.autograd.grad_mode import no_grad
 from arraygrad.autograd.kept_functions import names_of
 from arraygrad.autograd.views_of_memory import shown_of
+from arraygrad.batches.values import Batched
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, wrap_raw
 from arraygrad.engine.graph_task import current_graph_task_id
-from arraygrad.implicit.columns import Columns
 from arraygrad.implicit.copies import Copier, Walk, live_contents, shared_attributes
 
 __all__ = ["Carried", "changes_things", "is_same_thing"]
@@ -178,7 +178,7 @@ class Carried:
         first = plan is None or (again if run == self.born or not plan else run != self._run)
         if not (first or plan):
             return recorded(plan.copy(values, _RECORDED, plan.tensors))
-        columns = any(isinstance(_raw(leaf), Columns) for leaf in flatten((given, values))[0])
+        columns = any(isinstance(_raw(leaf), Batched) for leaf in flatten((given, values))[0])
         points = _points((given, values), columns)
         if first:
             plan, self._run = _Plan(self, points[0][1]), run
@@ -506,7 +506,7 @@ class _Plan:
         """Tensors for calls at many points."""
         if mine.dtype.kind not in "fc" or len(family) > 1 or _raw(family[0]) is not root:
             raise TypeError("views of one memory have no form for many points")
-        return {id(family[0]): wrap_raw(Columns(mine[None]))}
+        return {id(family[0]): wrap_raw(Batched(mine, None))}
 
 
 # Helpers
@@ -642,7 +642,7 @@ def _points(given, columns):
     leaves, structure = flatten(given)
     m = 1
     if columns:
-        m = max(len(_raw(leaf).values) for leaf in leaves if isinstance(_raw(leaf), Columns))
+        m = max(_raw(leaf).rows or 1 for leaf in leaves if isinstance(_raw(leaf), Batched))
     return [
         (k, unflatten(structure, [_number(_at(_raw(leaf), k)) for leaf in leaves]))
         for k in dict.fromkeys((0, m // 2, m - 1))
@@ -650,10 +650,10 @@ def _points(given, columns):
 
 
 def _at(value, k):
-    """What Columns hold at one point."""
-    if not isinstance(value, Columns):
+    """What a Batched holds at one point."""
+    if not isinstance(value, Batched):
         return value
-    return value.values[k if len(value.values) > 1 else 0].copy()
+    return (value.values if value.rows is None else value.values[k]).copy()
 
 
 def _number(value):
