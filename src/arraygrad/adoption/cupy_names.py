@@ -127,7 +127,7 @@ class _Ufunc:
     def __init__(self, real, kin):
         self._real, self._kin = real, kin
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self):
         return type(self._real)
 

@@ -60,7 +60,7 @@ class Unmasked(Held):
 
     _arraygrad_class = numpy.ma.MaskedArray
     __array_priority__ = numpy.ma.MaskedArray.__array_priority__
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         called = ufunc if method == "__call__" else getattr(ufunc, method)

@@ -88,7 +88,7 @@ class Held:
 
     # -- what it is ----------------------------------------------------------------------------------------------------
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self):
         asker = sys._getframe(1).f_globals.get("__name__")
         if isinstance(asker, str) and asker.startswith(("arraygrad.", "numpy.")):

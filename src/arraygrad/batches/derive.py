@@ -475,7 +475,7 @@ def _tiled(x, values, n):
 
 
 def _padded(x, values, n):
-    changes: dict[str, Any] = {"pad_width": [(0, 0), *_padding._widths(values["pad_width"], x.ndim)]}
+    changes = {"pad_width": [(0, 0), *_padding._widths(values["pad_width"], x.ndim)]}
     fill = values["constant_values"]
     if numpy.ndim(fill) > 1:  # by axis, of which rows are the first
         changes["constant_values"] = numpy.concatenate([numpy.zeros_like(fill, shape=(1, 2)),

@@ -82,7 +82,7 @@ def pull(op, k: int, args: list[Any], n: int, shape: tuple[int, ...], dtype: Any
         elif plan is False:
             made = _made(op, k, args, n, shape, dtype, conj)
         else:
-            made = None
+            made = None  # type: ignore[assignment]
             gradients = plan[0].replay([one.values for one in found], plan[1])
     if made is not None:
         gradients = [None if one is None else one.values for one in made]
@@ -94,7 +94,7 @@ def _planned(op, k, args, found, n, shape, dtype, conj, key):
     tape = Tape()
     # By order, not by identity: arguments that are one array here may be two in another call of this kind.
     taped = iter([Batched(one.values, one.rows, tape, tape.place(one.values)) for one in found])
-    plan: Any = False
+    plan = False
     try:
         made = _made(op, k, [_replaced(arg, taped) for arg in args], n, shape, dtype, conj)
     except NoBatch:

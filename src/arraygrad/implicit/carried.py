@@ -261,7 +261,7 @@ class Carried:
         )
 
 
-_CONTAINERS = (types.CellType, list, dict, set, collections.deque)
+_CONTAINERS: tuple = (types.CellType, list, dict, set, collections.deque)
 
 
 def _is_space(thing):

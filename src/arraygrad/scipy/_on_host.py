@@ -39,7 +39,7 @@ def gradients_on(library, rule, g, ans, tensors, at, bound):
             why = error
     else:
         why = None
-    moved: dict = {}
+    moved = {}
     given = _on_host((g, ans, tensors, bound), moved)
     try:
         found = rule.gradients(*given[:3], at, given[3])
