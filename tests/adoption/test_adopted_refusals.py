@@ -82,7 +82,7 @@ def test_a_matrix_is_refused_with_arrays_in_its_place(make):
     [
         (lambda x: float(decimal.Decimal(x)), "a Decimal has no gradient"),
         (lambda x: float(fractions.Fraction(x)), FRACTION),
-        (lambda x: len(json.dumps({"x": x})) * x, "text has no gradient"),
+        (lambda x: len(json.dumps({"x": x})) * x, "JSON holds no gradient"),
         (lambda x: struct.unpack("d", struct.pack("d", x))[0], "bytes have no gradient"),
         (lambda x: sum(v * 1.0 for v in np.nditer(np.array([x, 1.0]))), "numpy.nditer takes no Tensor: loop over"),
     ],

@@ -18,7 +18,7 @@ _FUNCTIONS = {
     "rint": np.rint, "fabs": np.abs, "pow": np.power, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2, "ag_sign": np.sign,
     "ag_maximum": np.maximum, "ag_minimum": np.minimum, "ag_remainder": np.remainder,
-    "ag_floor_divide": np.floor_divide, "ag_complex_power": np.power,
+    "ag_floor_divide": np.floor_divide, "ag_power_of_zero": np.power,
     "ag_infinity": np.inf, "ag_nan": np.nan, "true": True, "false": False,
 }  # fmt: skip
 

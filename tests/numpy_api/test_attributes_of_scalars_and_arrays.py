@@ -177,11 +177,13 @@ def test_an_integer_made_of_a_tensor_is_a_plain_one(convert, adopt, place):
     assert gradient == pytest.approx(f(2.3) / 2.3)
 
 
-def test_element_of_an_array_of_integers_is_not_written():
+def test_element_of_an_array_of_integers_is_cut_off_as_in_a_plain_call():
     def f(x):
         o = np.zeros(3, dtype=int)
         o[0] = x
         return x * o[0]
 
+    with pytest.warns(UserWarning, match="cuts off its fraction"):
+        assert ag.grad(f)(2.3) == 2.0
     with pytest.raises(TypeError):
-        ag.grad(f)(2.3)
+        ag.grad(f, adopt=False)(2.3)

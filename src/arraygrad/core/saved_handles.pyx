@@ -1,12 +1,13 @@
 # Handles of single saved values: `node._saved_<name>`, `node._raw_saved_<name>`, hooks for one of them.
 # May import: engine.*, core.op, core.value, core.saved, core.constants, core.kept_numbers, core.nodes, core.function.
 # Imported when a program first asks for one.
+from cpython.object cimport PyObject
 from libc.stdint cimport uint16_t, uint64_t
 
 from arraygrad.core.constants cimport content_now
 from arraygrad.engine.free_threading cimport gate_closed, gate_enter, gate_leave
 from arraygrad.engine.node cimport (
-    Node, refuse_creation, NODE_ASIDE, NODE_BARE, NODE_CONSTANT, NODE_FAST, NODE_PACKED,
+    Node, refuse_creation, track, track_all, NODE_ASIDE, NODE_BARE, NODE_CONSTANT, NODE_FAST, NODE_PACKED,
 )
 from arraygrad.core.function cimport CustomNode, SavedSlot
 from arraygrad.core.kept_numbers cimport spell_out
@@ -81,6 +82,7 @@ cdef class SavedTensor:
             if node.gate != 1:
                 raise RuntimeError(f"Calling register_hooks on a saved tensor ({self.name}) that backward is using: "
                                    "register them before the pass comes to its node")
+            self.show()
             self.pack_it(pack, unpack)
         finally:
             if gate_leave(&node.gate):
@@ -102,6 +104,23 @@ cdef class SavedTensor:
     def __repr__(self):
         item = "" if self.item < 0 else f"[{self.item}]"
         return f"<SavedTensor {self.name}{item} of {self.node.name()}>"
+
+    cdef int show(self) except -1:
+        """Have the garbage collector see what is to hold the hooks, which may lead back here."""
+        cdef Node node = self.node
+        cdef object slot
+        track(<PyObject*>node)
+        track_all()
+        if self.place == CUSTOM:
+            return 0
+        spell_out(node)
+        if self.place == STATIC:
+            track(<PyObject*>node.args)
+        if self.item >= 0:
+            slot = node.args[self.index] if self.place == STATIC else saved_slot(<OpNode>node, self.index)
+            if type(slot) is list or type(slot) is tuple:
+                track(<PyObject*>slot)
+        return 0
 
     cdef object held(self):
         """What stands in the place: Value, Packed, a raw array, a Python number or None."""

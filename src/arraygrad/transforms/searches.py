@@ -153,7 +153,7 @@ def _ends(values, largest):
 
 
 def approach(noted, largest):
-    """(the largest differences so far, whether the last of these are much nearer in some element)."""
+    """(the largest differences so far, whether later ones of these are much nearer in some element)."""
     values = _differences(noted)
     if values is None:
         return None, False
@@ -162,7 +162,11 @@ def approach(noted, largest):
     if largest is not None and largest.shape == found.shape:
         found = numpy.fmax(found, largest)
     with numpy.errstate(all="ignore"):
-        return found, bool(numpy.any(numpy.median(sizes[-4:], axis=0) <= NEARER * found))
+        # The next search at this place may have begun since.
+        nearest = numpy.min(
+            [numpy.median(sizes[i : i + 4], axis=0) for i in range(len(sizes) // 2, len(sizes) - 3)], axis=0
+        )
+        return found, bool(numpy.any(nearest <= NEARER * found))
 
 
 def _raw(x):

@@ -46,7 +46,7 @@ template <typename T> __device__ inline T ag_remainder(T a, T b) {
   if (rest == T(0)) return copysign(T(0), b);
   return (rest < T(0)) != (b < T(0)) ? rest + b : rest;
 }
-template <typename T> __device__ inline T ag_complex_power(T x, T p) {
+template <typename T> __device__ inline T ag_power_of_zero(T x, T p) {
   if (p == T(0)) return T(1);
   if (x == T(0) && p.real() > 0) return T(0);
   return pow(x, p);
@@ -124,7 +124,7 @@ def _text(value, names):
         return _cast(operands[0].dtype, value.dtype, code[0])
     if operation in ("pow", "**"):
         square = operands[1].operation == "constant" and operands[1].detail == 2
-        power = "ag_complex_power({}, {})" if value.dtype.kind == "c" else _TEXT["pow"]
+        power = "ag_power_of_zero({}, {})" if value.dtype.kind == "c" else _TEXT["pow"]
         return (_TEXT["square"] if square else power).format(*code)
     if operation == "abs":
         return f"{'abs' if operands[0].dtype.kind == 'c' else 'fabs'}({code[0]})"
