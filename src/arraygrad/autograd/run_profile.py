@@ -176,17 +176,27 @@ class profile:
             row[1] += end - start
             row[2] += made
 
-    @property
-    def by_line(self):
-        """LineTable: the same numbers, by the line of the program that called the operation."""
-        backward = {}
+    def _backward(self, of):
+        """{of(event): [nodes, nanoseconds, bytes that they had kept]} of backward runs."""
+        found = {}
         for event in list(self._trace.events):
-            at = bisect.bisect_right(self._clock, event.sequence_nr) - 1
-            place = _LEAVES if event.name == "AccumulateGrad" else self._places[at] if at >= 0 else _EARLIER
-            row = backward.setdefault(place, [0, 0, 0])
+            row = found.setdefault(of(event), [0, 0, 0])
             row[0] += 1
             row[1] += event.end - event.start
             row[2] += event.bytes_saved
+        return found
+
+    def _place_of(self, event):
+        """The line that a node belongs to."""
+        if event.name == "AccumulateGrad":
+            return _LEAVES
+        at = bisect.bisect_right(self._clock, event.sequence_nr) - 1
+        return self._places[at] if at >= 0 else _EARLIER
+
+    @property
+    def by_line(self):
+        """LineTable: the same numbers, by the line of the program that called the operation."""
+        backward = self._backward(self._place_of)
         places = dict.fromkeys((*self._of_lines, *backward))
         rows = [
             LineRow(*place, *self._of_lines.get(place, (0, 0, 0)), *backward.get(place, (0, 0, 0))) for place in places
@@ -195,12 +205,7 @@ class profile:
 
     @property
     def rows(self):
-        backward = {}
-        for event in list(self._trace.events):
-            row = backward.setdefault(event.name, [0, 0, 0])
-            row[0] += 1
-            row[1] += event.end - event.start
-            row[2] += event.bytes_saved
+        backward = self._backward(lambda event: event.name)
         nodes = {**node_names(), **NODE_NAMES}
         rows = []
         for name, forward in self._forward.items():
