@@ -1,7 +1,7 @@
 """What calls of a function leave for later calls: arrays that it works in, counters, caches, logs.
 
-May import: autograd.grad_mode, autograd.kept_functions, autograd.views_of_memory, core.containers, core.given,
-core.tensor, engine, batches, implicit.copies, numpy.
+May import: autograd.grad_mode, autograd.instructions, autograd.kept_functions, autograd.views_of_memory,
+core.containers, core.given, core.tensor, engine, batches, implicit.copies, numpy.
 
 Note [What calls leave]
 ~~~~~~~~~~~~~~~~~~~~~~~
@@ -26,13 +26,13 @@ Guarded by tests/implicit/test_work_arrays.py and test_what_calls_leave.py.
 """
 
 import collections
-import dis
 import functools
 import types
 
 import numpy
 
 from arraygrad.autograd.grad_mode import no_grad
+from arraygrad.autograd.instructions import steps_of
 from arraygrad.autograd.kept_functions import names_of
 from arraygrad.autograd.views_of_memory import shown_of
 from arraygrad.batches.values import Batched
@@ -69,8 +69,9 @@ _CHANGING = frozenset(
 def _changes(code):
     """(whether code may change more than local variables, the globals that it stores, the attributes that it does)."""
     changes, names, attributes = False, set(), set()
-    for step in dis.get_instructions(code):
+    for step in steps_of(code):
         name = step.opname
+        changes = changes or "out" in step.keywords
         if name in ("STORE_ATTR", "DELETE_ATTR"):
             changes = True
             attributes.add(step.argval)
@@ -90,13 +91,7 @@ def _changes(code):
         elif isinstance(step.argval, types.CodeType):
             inner, more, held = _changes(step.argval)
             changes, names, attributes = changes or inner, names | more, attributes | held
-    changes = changes or any("out" in names for names in _keywords(code))
     return changes, frozenset(names), frozenset(attributes)
-
-
-def _keywords(code):
-    """Tuples of texts among the constants: names of keywords, for one."""
-    return [value for value in code.co_consts if isinstance(value, tuple)]
 
 
 def changes_things(codes):
