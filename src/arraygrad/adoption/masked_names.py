@@ -1,7 +1,7 @@
 """Masked arrays of recorded data in adopted calls, as long as nothing in them is masked.
 
-May import: adoption.answers, adoption.exchange, adoption.subclasses, adoption.table, autograd.of_libraries,
-autograd.python_numbers, core.given, core.inplace, core.tensor, the standard library, numpy.
+May import: adoption.answers, adoption.exchange, adoption.subclass_probes, adoption.subclasses, adoption.table,
+autograd.of_libraries, autograd.python_numbers, core.given, core.tensor, the standard library, numpy.
 
 Note [Masked arrays]
 ~~~~~~~~~~~~~~~~~~~~
@@ -28,12 +28,12 @@ import numpy.ma
 
 from arraygrad.adoption.answers import CLASSES
 from arraygrad.adoption.exchange import is_on
-from arraygrad.adoption.subclasses import Held
+from arraygrad.adoption.subclass_probes import within
+from arraygrad.adoption.subclasses import Held, holding
 from arraygrad.adoption.table import stand_in, stand_ins_of
 from arraygrad.autograd.of_libraries import MASKED
 from arraygrad.autograd.python_numbers import place
 from arraygrad.core.given import raw_array
-from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
 
 __all__ = ["Unmasked", "install"]
@@ -127,12 +127,8 @@ class Unmasked(Held):
         return str(_plain(self))
 
 
-_DATA = Held.__dict__["_arraygrad_tensor"]
-
-
 def _made(tensor, masks):
-    made = object.__new__(Unmasked)
-    _DATA.__set__(made, tensor if tensor.ndim else as_scalar(tensor, False))
+    made = holding(Unmasked, tensor)
     made.__dict__["_arraygrad_masks"] = masks
     return made
 
@@ -143,7 +139,7 @@ def _plain(x):
         return numpy.ma.MaskedArray(raw_array(x._arraygrad_tensor).copy(), mask=x.mask)
     if isinstance(x, Tensor):
         return raw_array(x).copy()
-    return _within(x, _plain)
+    return within(x, _plain)
 
 
 def _bare(x):
@@ -154,15 +150,7 @@ def _bare(x):
         if numpy.ma.is_masked(x):
             raise _refused("an operation with masked elements")
         return x.data
-    return _within(x, _bare)
-
-
-def _within(x, change):
-    if type(x) in (list, tuple):
-        return type(x)([change(item) for item in x])
-    if type(x) is dict:
-        return {name: change(item) for name, item in x.items()}
-    return x
+    return within(x, _bare)
 
 
 def _is_recorded(x):
@@ -180,18 +168,21 @@ def _computed(of_masked, of_data, args, kwargs):
     if plain is NotImplemented:
         return plain
     name = getattr(of_masked, "__name__", "")
-    if plain is numpy.ma.masked or (isinstance(plain, numpy.ma.MaskedArray) and numpy.ma.is_masked(plain)):
-        raise _refused(f"{name} gives masked elements: a masked array")
+    _refuse_masked(plain, name)  # before anything is recorded
     with numpy.errstate(all="ignore"):  # NumPy has warned of what numpy.ma warns of
         found = of_data(*_bare(args), **_bare(kwargs))
     return _checked(plain, found, name)
 
 
+def _refuse_masked(plain, name):
+    if plain is numpy.ma.masked or (isinstance(plain, numpy.ma.MaskedArray) and numpy.ma.is_masked(plain)):
+        raise _refused(f"{name} gives masked elements: a masked array")
+
+
 def _checked(plain, found, name):
     if isinstance(plain, tuple | list) and len(plain) == len(found):
         return type(plain)([_checked(p, f, name) for p, f in zip(plain, found, strict=True)])
-    if plain is numpy.ma.masked or (isinstance(plain, numpy.ma.MaskedArray) and numpy.ma.is_masked(plain)):
-        raise _refused(f"{name} gives masked elements: a masked array")
+    _refuse_masked(plain, name)
     if not isinstance(plain, numpy.ndarray | numpy.generic | float | complex):
         return plain if found is None or not isinstance(found, Tensor) else found
     values = raw_array(found) if isinstance(found, Tensor) else found
@@ -240,7 +231,6 @@ def _put_operators():
     for name in ("neg", "pos", "abs", "invert"):
         operation = getattr(operator, name)
         setattr(Unmasked, f"__{name}__", lambda self, operation=operation: _computed(operation, operation, (self,), {}))
-    Unmasked.__hash__ = None
 
 
 def _put_methods():

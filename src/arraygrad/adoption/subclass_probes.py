@@ -13,7 +13,7 @@ import numpy
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor
 
-__all__ = ["Asked", "probe_of"]
+__all__ = ["Asked", "probe_of", "within"]
 
 _running = threading.local()  # .asked: the Asked whose function runs on this thread
 
@@ -85,6 +85,15 @@ def _to_read(array):
     return found
 
 
+def within(x, change):
+    """A list, tuple or dict with `change(item)` in the place of each item; anything else as it is."""
+    if type(x) in (list, tuple):
+        return type(x)([change(item) for item in x])
+    if type(x) is dict:
+        return {name: change(item) for name, item in x.items()}
+    return x
+
+
 class Asked:
     """A call of a NumPy function on such probes.
 
@@ -147,16 +156,11 @@ class Asked:
                 probe = probe.copy()
             self._holders[id(probe)] = (probe, x)
             return probe
-        kind = type(x)
-        if kind in (list, tuple):
-            return kind([self._plain(item) for item in x])
-        if kind is dict:
-            return {name: self._plain(item) for name, item in x.items()}
-        if kind is Tensor or kind is numpy.ndarray:
+        if type(x) is Tensor or type(x) is numpy.ndarray:
             written = any(x is one for one in self._written)
-            raw = raw_array(x) if kind is Tensor else x
+            raw = raw_array(x) if type(x) is Tensor else x
             return raw.copy() if written else _to_read(raw) if raw.ndim else raw
-        return x
+        return within(x, self._plain)
 
     # -- what the probes note ------------------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ import numpy
 from arraygrad.adoption.answers import CLASSES, set_of_super
 from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.reach import is_library
-from arraygrad.adoption.subclass_probes import Asked, probe_of
+from arraygrad.adoption.subclass_probes import Asked, probe_of, within
 from arraygrad.adoption.table import CALLED
 from arraygrad.autograd.python_numbers import place
 from arraygrad.core.inplace import as_scalar
@@ -51,7 +51,7 @@ from arraygrad.core.operands import set_subclasses
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
 from arraygrad.numpy_api.more_methods import set_view_of_class
 
-__all__ = ["Held", "install", "twin_of"]
+__all__ = ["Held", "holding", "install", "twin_of"]
 
 _ABSENT = object()
 _MANY = 1024  # so many twins are kept
@@ -331,10 +331,16 @@ def _overrides_ufuncs(x):
 # -- making objects ----------------------------------------------------------------------------------------------------
 
 
+def holding(cls, tensor):
+    """A new object of a class below Held, without attributes, that holds a Tensor."""
+    made = object.__new__(cls)
+    _DATA.__set__(made, tensor if tensor.ndim else as_scalar(tensor, False))
+    return made
+
+
 def _made(twin, tensor, parent, attributes=None):
     """A new object that holds a Tensor, after `__array_finalize__(parent)`."""
-    made = object.__new__(twin)
-    _DATA.__set__(made, tensor if tensor.ndim else as_scalar(tensor, False))
+    made = holding(twin, tensor)
     if attributes is not None:
         made.__dict__ = attributes
     else:
@@ -396,17 +402,7 @@ def _tensor(x):
 
 def _data(x):
     """Arguments with Tensors in the places of objects that hold them, also in lists, tuples and dicts."""
-    return _with(x, lambda held: held._arraygrad_tensor)
-
-
-def _with(x, change):
-    if isinstance(x, Held):
-        return change(x)
-    if type(x) in (list, tuple):
-        return type(x)([_with(item, change) for item in x])
-    if type(x) is dict:
-        return {name: _with(item, change) for name, item in x.items()}
-    return x
+    return x._arraygrad_tensor if isinstance(x, Held) else within(x, _data)
 
 
 def _shown(held):
