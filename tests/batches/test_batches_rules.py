@@ -4,7 +4,7 @@ The class: rule x sample of tests/ops (up to eight of each operation) x what has
 Jacobian; everything, as in a batch). Each call of the operation that a sample makes is caught, its rules are run on
 rows, and then again by the plan that this left, with other values; the reference is the rule in each row on NumPy's
 arrays, with what the engine does behind it. Rules that read values are listed with their reason (`rules.READ`), and so
-are operations whose rules have no form for rows (`rules.ALONE`).
+are operations whose rules have no form for rows (`derive.ALONE`).
 """
 
 import numpy as np
@@ -14,10 +14,10 @@ from test_structure import quietly
 
 from arraygrad.batches import derive, rules
 from arraygrad.batches import namespace as namespaces
-from arraygrad.batches.derive import apply
+from arraygrad.batches.derive import ALONE, apply
 from arraygrad.batches.namespace import namespace
 from arraygrad.batches.plain import PLAIN, plain_call
-from arraygrad.batches.rules import ALONE, READ
+from arraygrad.batches.rules import READ
 from arraygrad.batches.values import Batched, NoBatch
 from arraygrad.ops import TABLE
 

@@ -28,13 +28,13 @@ import numpy
 from arraygrad.batches import keys
 from arraygrad.batches.plain import PLAIN, plain_call
 from arraygrad.batches.shapes import is_array, lifted, own_rows, reshaped, rows_of, shape_of, with_rows
-from arraygrad.batches.values import Batched, NoBatch, run, served
+from arraygrad.batches.values import Batched, NoBatch, mapped, run, served
 from arraygrad.ops import OPS, _einsum, _padding, _products
 from arraygrad.ops._axes import from_end
 from arraygrad.ops._helpers import normalize_shape
 from arraygrad.ops.structure import axis_parameter, core_axes, result_shapes, structure_of
 
-__all__ = ["COMPOSED", "PARAMETERS", "ROW_BY_ROW", "apply", "batched_in", "one_by_one"]
+__all__ = ["ALONE", "COMPOSED", "PARAMETERS", "ROW_BY_ROW", "apply", "batched_in", "one_by_one"]
 
 _VALUES_DECIDE = "values decide the shape of a result, which may be another one in each row"
 # Operations whose batches are loops over the rows, and why.
@@ -49,6 +49,8 @@ ROW_BY_ROW: dict[str, str] = {
     "_to_backend": "the result belongs to another library",
     "_implicit": "its problem holds one solution",
 }
+# Those whose rows are not even done one by one here, and whose rules have no form for rows.
+ALONE = frozenset(["_implicit", "_to_backend", "from_dlpack"])
 # Parameters in which rows are done one by one, and why.
 PARAMETERS: dict[tuple[str, str], str] = {
     ("searchsorted", "x1"): "NumPy searches one table at a time",
@@ -170,11 +172,7 @@ def _template(bound: tuple) -> tuple[list, list[Batched]]:
         if type(arg) is Batched:
             found.append(arg)
             return _Place(len(found) - 1)
-        if type(arg) in (list, tuple):
-            return type(arg)([numbered(one) for one in arg])
-        if type(arg) is slice:
-            return slice(*[numbered(one) for one in (arg.start, arg.stop, arg.step)])
-        return arg
+        return mapped(arg, numbered)
 
     return [numbered(arg) for arg in bound], found
 
@@ -184,13 +182,7 @@ class _Place(int):
 
 
 def _filled(arg: Any, values: Any) -> Any:
-    if type(arg) is _Place:
-        return values[arg]
-    if type(arg) in (list, tuple):
-        return type(arg)([_filled(one, values) for one in arg])
-    if type(arg) is slice:
-        return slice(*[_filled(one, values) for one in (arg.start, arg.stop, arg.step)])
-    return arg
+    return values[arg] if type(arg) is _Place else mapped(arg, lambda one: _filled(one, values))
 
 
 def one_by_one(op, bound: tuple, n: int) -> Any:
@@ -199,7 +191,7 @@ def one_by_one(op, bound: tuple, n: int) -> Any:
     call = plain_call(op)
     have = [one.rows is not None for one in found]
     several = op.entry.results is not None
-    if not n or op.name in ("_to_backend", "from_dlpack", "_implicit"):
+    if not n or op.name in ALONE:
         raise NoBatch(f"{op.name}: {ROW_BY_ROW.get(op.name, 'no row to do by itself')}")
 
     def function(*values):

@@ -16,12 +16,10 @@ import numpy
 
 from arraygrad.batches.namespace import namespace
 from arraygrad.batches.shapes import with_rows
-from arraygrad.batches.values import Batched, NoBatch, Tape, run
+from arraygrad.batches.values import Batched, NoBatch, Tape, mapped, run
 
-__all__ = ["ALONE", "READ", "arguments", "pull"]
+__all__ = ["READ", "arguments", "pull"]
 
-# Operations whose rules have no form for rows: see derive.ROW_BY_ROW.
-ALONE = frozenset(["_implicit", "_to_backend", "from_dlpack"])
 # Operations whose rules read values, and what for. Those that differ by row have the rows done one by one.
 READ: dict[str, str] = {
     "_add_at": "the places of a mask",
@@ -73,18 +71,17 @@ def pull(op, k: int, args: list[Any], n: int, shape: tuple[int, ...], dtype: Any
     found: list[Batched] = []
     try:
         key = (op.index, k, n, shape, dtype, conj, *[_frozen(arg, found) for arg in args])
-    except _NoKey:
-        made = _made(op, k, args, n, shape, dtype, conj)
-    else:
         plan = _plans.get(key)
-        if plan is None:
-            made = _planned(op, k, args, found, n, shape, dtype, conj, key)
-        elif plan is False:
-            made = _made(op, k, args, n, shape, dtype, conj)
-        else:
-            made = None  # type: ignore[assignment]
-            gradients = plan[0].replay([one.values for one in found], plan[1])
-    if made is not None:
+    except _NoKey:
+        plan = False
+    if plan:
+        gradients = plan[0].replay([one.values for one in found], plan[1])
+    else:
+        made = (
+            _made(op, k, args, n, shape, dtype, conj)
+            if plan is False
+            else _planned(op, k, args, found, n, shape, dtype, conj, key)
+        )
         gradients = [None if one is None else one.values for one in made]
     return gradients if op.sequence >= 0 else gradients[0]
 
@@ -134,12 +131,7 @@ def _replaced(arg: Any, taped: Iterator[Batched]) -> Any:
     """`arg` with its Batched, in the order of `_frozen`, replaced by the next ones of `taped`."""
     if type(arg) is Batched:
         return next(taped)
-    if isinstance(arg, (list, tuple)):
-        made = [_replaced(one, taped) for one in arg]
-        return type(arg)(*made) if hasattr(arg, "_fields") else type(arg)(made)
-    if type(arg) is slice:
-        return slice(*[_replaced(one, taped) for one in (arg.start, arg.stop, arg.step)])
-    return arg
+    return mapped(arg, lambda one: _replaced(one, taped))
 
 
 def _made(op, k, args, n, shape, dtype, conj) -> list[Batched | None]:

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy
 
-__all__ = ["Batched", "NoBatch", "Tape", "run", "serve", "served", "shared"]
+__all__ = ["Batched", "NoBatch", "Tape", "mapped", "run", "serve", "served", "shared"]
 
 
 class NoBatch(Exception):
@@ -141,13 +141,19 @@ class Batched:
         return f"Batched({self.values!r}, rows={self.rows})"
 
 
+def mapped(arg: Any, change: Callable[[Any], Any]) -> Any:
+    """A list, tuple or slice with `change(part)` in the place of each part; anything else as it is."""
+    if isinstance(arg, (list, tuple)):
+        made = [change(one) for one in arg]
+        return type(arg)(*made) if hasattr(arg, "_fields") else type(arg)(made)
+    if type(arg) is slice:
+        return slice(*[change(one) for one in (arg.start, arg.stop, arg.step)])
+    return arg
+
+
 def shared(value: Any) -> Any:
     """`value` with its arrays of NumPy, in lists and tuples too, as Batched that are the same in all rows."""
-    if isinstance(value, numpy.ndarray):
-        return Batched(value, None)
-    if type(value) in (list, tuple):
-        return type(value)([shared(one) for one in value])
-    return value
+    return Batched(value, None) if isinstance(value, numpy.ndarray) else mapped(value, shared)
 
 
 def _call(name, *args):

@@ -31,9 +31,10 @@ from arraygrad.engine.node cimport (
     NODE_PYTHON, NODE_ZERO_ABSORBS,
 )
 
+from arraygrad.batches.derive import ALONE
 from arraygrad.batches.keys import behind_rows, is_region
 from arraygrad.batches.namespace import namespace
-from arraygrad.batches.rules import ALONE, pull
+from arraygrad.batches.rules import pull
 from arraygrad.batches.values import Batched, shared
 from arraygrad.core.nodes import at_precision
 
