@@ -21,7 +21,7 @@ from arraygrad.adoption.answers import gathered, has_tensor
 from arraygrad.adoption.either import EitherClass
 from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.numpy_names import module_of
-from arraygrad.adoption.table import CREATORS, LIKE, stand_in, stand_in_for
+from arraygrad.adoption.table import CREATORS, LIKE, UFUNC_METHODS, stand_in, stand_in_for
 from arraygrad.core.tensor import Tensor, apply_op, wrap_raw
 from arraygrad.interop.transfer import to_backend
 from arraygrad.ops import OPS
@@ -47,7 +47,6 @@ _OTHER_NAMES = {
     "scatter_max": numpy.maximum.at,
     "scatter_min": numpy.minimum.at,
 }
-_METHODS = frozenset(("accumulate", "at", "outer", "reduce", "reduceat"))
 _SCIPY = ("linalg", "special", "fft", "ndimage", "signal", "sparse", "stats", "interpolate", "spatial")
 
 _ROOM = "arraygrad.scipy"
@@ -138,7 +137,7 @@ class _Ufunc:
 
     def __getattr__(self, name):
         found = getattr(self._real, name)
-        return self._method(found, getattr(self._kin, name)) if name in _METHODS else found
+        return self._method(found, getattr(self._kin, name)) if name in UFUNC_METHODS else found
 
     def _method(self, real, kin):
         @functools.wraps(real)

@@ -1,5 +1,6 @@
 # What stands in for NumPy's functions in adopted calls: `numpy.sin([t, u])` takes a list of Tensors as one of numbers.
-# May import: adoption.answers, adoption.objects, core.adopted, core.operands, numpy, the standard library.
+# May import: adoption.answers, adoption.objects, adoption.table, core.adopted, core.operands, numpy, the standard
+# library.
 import copy
 import types
 
@@ -17,6 +18,7 @@ from arraygrad.core.operands cimport has_tensor
 
 from arraygrad.adoption.answers import CLASSES, gathered
 from arraygrad.adoption.objects import asked_again
+from arraygrad.adoption.table import UFUNC_METHODS
 
 # Note [Functions and lists]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -40,7 +42,7 @@ cdef extern from "Python.h":
     PyTypeObject PyTuple_Type
     Py_ssize_t PY_SSIZE_T_MAX
 
-cdef frozenset methods = frozenset(("accumulate", "at", "outer", "reduce", "reduceat"))
+cdef frozenset ufunc_methods = UFUNC_METHODS
 
 
 cdef enum Form:
@@ -122,7 +124,7 @@ cdef class Ufunc(OfLists):
         self.methods = {}
 
     def __getattr__(self, name):
-        if name in methods:
+        if name in ufunc_methods:
             if name not in self.methods:
                 self.methods[name] = method_of(self.real, name)
             return self.methods[name]

@@ -7,7 +7,7 @@ import sys
 import types
 
 __all__ = [
-    "CALLED", "CREATORS", "LIKE", "MAKERS", "REALS", "SCALAR_TYPES", "STAND_INS", "STAND_IN_MODULES",
+    "CALLED", "CREATORS", "LIKE", "MAKERS", "REALS", "SCALAR_TYPES", "STAND_INS", "STAND_IN_MODULES", "UFUNC_METHODS",
     "WITHOUT_SCALAR_TYPES", "stand_in", "stand_in_for", "stand_in_made", "stand_ins_of", "stands_for",
 ]  # fmt: skip
 
@@ -19,6 +19,7 @@ CREATORS = frozenset(
     """.split()
 )
 LIKE = frozenset("empty_like full_like ones_like zeros_like".split())
+UFUNC_METHODS = frozenset("accumulate at outer reduce reduceat".split())
 
 # id of a module, function or type -> (it, what stands in for it); written while the room is imported, and by `stand_in`
 STAND_INS: dict = {}

@@ -39,13 +39,7 @@ def is_foreign(leaf):
 
 
 def library_of(leaves):
-    """The library of the arrays among some values, None where it is NumPy or there are none.
-
-    Raises
-    ------
-    TypeError
-        If there are arrays of another library that has no package of SciPy's names.
-    """
+    """The library of the first such array among some values (`is_foreign`); None where there is none."""
     for leaf in leaves:
         array = leaf.array if isinstance(leaf, Tensor) else leaf
         if is_foreign(array):
