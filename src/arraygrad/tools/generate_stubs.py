@@ -111,7 +111,7 @@ def _further(module, part):
     """NumPy's functions beyond the standard that are served on Tensors; every other name of NumPy's is Any."""
     original = importlib.import_module(f"numpy.{part}") if part else importlib.import_module("numpy")
     lines = []
-    for name in sorted({name for name in dir(original) if not name.startswith("_")} - set(module.__all__)):
+    for name in sorted(set(original.__all__) - set(module.__all__)):
         function = getattr(module, name, None)
         if function is None or function is getattr(original, name, None) or isinstance(function, type):
             continue
