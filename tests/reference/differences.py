@@ -185,6 +185,17 @@ _differ(
 )
 _differ(
     "jax",
+    "pow",
+    "theirs takes 0 * inf, and subnormal numbers for 0",
+    {
+        "exponent zero, where 1 / x1 overflows": (
+            [[0, 0, 0], [-713.801378828, NAN, INF]],
+            [[NAN, NAN, 0], [0, 0, INF]],
+        ),
+    },
+)
+_differ(
+    "jax",
     "sqrt",
     "theirs loses the sign of the imaginary zero",
     {"branch cut": ([[0.353553390593j, -0.353553390593j]], [[0.353553390593j, 0.353553390593j]])},
