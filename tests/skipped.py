@@ -1,6 +1,6 @@
 """Runs the tests that a first environment skipped in a second one, which has the packages that they lacked there.
 
-    pytest -p tests.skipped --skipped-to FILE        writes what was skipped: a node id a line, or a file that was skipped whole
+    pytest -p tests.skipped --skipped-to FILE        writes what was skipped, a line for each: a test, or a whole file
     pytest -p tests.skipped --only-from FILE [DIR]   runs what FILE lists, and all that is in DIR
 
 May import: pytest.
