@@ -6,9 +6,12 @@ of its functions x adopted or not; attributes that PyTorch's tensors have; float
 Imports the public names of arraygrad.
 """
 
+import decimal
+import fractions
 import importlib
 import math
 import re
+import struct
 
 import numpy as np
 import pytest
@@ -125,3 +128,58 @@ def test_numbers_without_adoption_name_it(f):
     with pytest.raises(TypeError, match=rf"{HERE}.*In arraygrad\.grad\(f, adopt=True\) float\(\) and"):
         ag.grad(f, adopt=False)(X)
     assert np.isfinite(ag.grad(f, adopt=True)(X)).all()
+
+
+class Held:
+    """A number in an object of the program's."""
+
+    def __init__(self, number):
+        self.number = number
+
+
+# Functions of Python, and classes of the program, that take no Tensor and have words of their own for it.
+OF_PYTHON = {
+    "float.__pow__": lambda x: float.__pow__(x[0], 2.0),
+    "float.__mul__": lambda x: float.__mul__(Held(x[0]).number, 3.0),
+    "float.hex": lambda x: float.fromhex(float.hex(x[0])),
+    "str.join": lambda x: "".join(x),
+    "Decimal": lambda x: float(decimal.Decimal(x[0])),
+    "Fraction": lambda x: float(fractions.Fraction(x[0])),
+    "struct.pack": lambda x: struct.unpack("d", struct.pack("d", x[0]))[0],
+    "object.__new__": lambda x: object.__new__(x),
+    "an attribute": lambda x: x.no_such_attribute,
+    "a list": lambda x: (lambda held: "".join(held))([x[0], x[1]]),
+    "in a function": lambda x: (lambda y: float.__add__(y, 1.0))(x[0]),
+}
+
+
+@pytest.mark.parametrize("adopt", [True, False])
+@pytest.mark.parametrize("name", OF_PYTHON)
+def test_an_error_in_pythons_own_words_gets_the_line_the_value_and_a_way(name, adopt):
+    with pytest.raises((TypeError, AttributeError, struct.error)) as error:
+        ag.grad(OF_PYTHON[name], adopt=adopt)(X)
+    told = "\n".join([str(error.value), *getattr(error.value, "__notes__", ())])
+    assert re.search(HERE, told)
+    assert "Tensor" in told
+    assert re.search(r"stop_gradient\(|Tensor\.\w+ ", told)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x[0] + None,
+        lambda x: len(3),
+        lambda x: {}["a"],
+        lambda x: list(x)[5],
+        lambda x: np.ones((2, 3)) @ x[:2],
+    ],
+    ids=["None", "len", "key", "index", "shapes"],
+)
+def test_an_error_that_the_plain_call_has_too_keeps_its_class(f):
+    classes = []
+    for call in (f, ag.grad(f)):
+        try:
+            call(X)
+        except (TypeError, KeyError, IndexError, ValueError) as error:
+            classes.append(type(error))
+    assert classes == classes[:1] * 2

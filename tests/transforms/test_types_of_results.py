@@ -4,6 +4,8 @@ The class: function (of NumPy, SciPy, operators, math; scalars, arrays without a
 argument (Python float and complex, scalars and arrays of single and double precision, arrays without axes) x transform.
 """
 
+import cmath
+import functools
 import itertools
 import json
 import math
@@ -195,3 +197,73 @@ def test_hessian_of_several_results_has_an_axis_for_each(shape, argument):
     one = np.diag([6.0, 12.0]) if argument == "vector" else np.array(12.0)
     expected = np.stack([w * one for w in weights]).reshape(shape + one.shape) if n else np.zeros((0, *one.shape))
     np.testing.assert_allclose(found, expected if n != 1 else expected.reshape(one.shape), rtol=1e-12)
+
+
+# Of arrays: what math makes is a float, what Python's operators make of NumPy's scalars is one of them.
+OF_ARRAYS = {
+    "math.sin": lambda x: math.sin(x[0]),
+    "math.pow": lambda x: math.pow(x[0], x[1]),
+    "math.fsum": lambda x: math.fsum(x),
+    "math.dist": lambda x: math.dist(x, [0.0] * 4),
+    "math.hypot": lambda x: math.hypot(*x),
+    "math.modf": lambda x: math.modf(x[0])[0],
+    "math.prod": lambda x: math.prod(x),
+    "math.prod with a start": lambda x: math.prod(x, start=2.0),
+    "math.prod of floats": lambda x: math.prod([math.sin(v) for v in x]),
+    "sum of math": lambda x: math.sin(x[0]) + math.cos(x[1]) * math.exp(x[2]),
+    "-math.erf": lambda x: -abs(math.erf(x[3])),
+    "math and a scalar": lambda x: math.sin(x[0]) * x[1],
+    "a scalar and math": lambda x: x[1] - math.sin(x[0]),
+    "np.sin of math": lambda x: np.sin(math.cos(x[0])),
+    "cmath.phase": lambda x: cmath.phase(complex(x[0], x[1])),
+    "cmath.polar": lambda x: cmath.polar(x[0] + 1j * x[1])[0],
+    "cmath.exp": lambda x: cmath.exp(x[0] + 0j).real,
+    "cmath.rect": lambda x: cmath.rect(x[0], x[1]).imag,
+    "np.abs of math": lambda x: np.abs(math.sin(x[0])),
+    "np.add of math": lambda x: np.add(math.sin(x[0]), math.cos(x[1])),
+    "np.multiply of math": lambda x: np.multiply(2.0, math.sin(x[0])),
+    "np.negative of math": lambda x: np.negative(math.sin(x[0])),
+    "np.power of math": lambda x: np.power(math.sin(x[0]), 2.0),
+    "np.real of cmath": lambda x: np.real(cmath.exp(x[0] + 0j)),
+    "np.square of math": lambda x: np.square(math.sin(x[0])),
+    "a scalar": lambda x: x[0] * x[1] + 1.0,
+    "reduce": lambda x: functools.reduce(lambda a, b: a * b, x),
+}
+
+
+@pytest.mark.parametrize("name", OF_ARRAYS)
+def test_numbers_made_of_elements_have_the_type_of_the_plain_call(name):
+    f, x = OF_ARRAYS[name], np.array([0.5, 1.25, 0.75, 2.0])
+    plain = f(x)
+    assert type(ag.value_and_grad(f)(x)[0]) is type(plain)
+    assert ag.value_and_grad(f)(x)[0] == pytest.approx(plain, rel=1e-14)
+
+
+@pytest.mark.parametrize("name", OF_ARRAYS)
+def test_a_branch_on_the_type_is_that_of_the_plain_call(name):
+    f, x = OF_ARRAYS[name], np.array([0.5, 1.25, 0.75, 2.0])
+
+    def g(x):
+        made = f(x)
+        return 3.0 * made if isinstance(made, np.floating) else made
+
+    np.testing.assert_allclose(ag.grad(g)(x), ag.grad(f)(x) * (3.0 if isinstance(f(x), np.floating) else 1.0))
+
+
+# A constant operand is not in the graph: the value is the scalar, which is a float too, and a question is refused.
+NOT_KNOWN = {
+    "a power of math": lambda x: math.sin(x[0]) ** 2,
+    "a remainder of math": lambda x: math.sin(x[0]) % 0.3,
+    "math times a constant": lambda x: 2.0 * math.sin(x[0]),
+    "math and an element of a constant": lambda x: math.sin(x[0]) + np.ones(2)[0],
+}
+
+
+@pytest.mark.parametrize("name", NOT_KNOWN)
+def test_what_the_graph_does_not_tell_is_a_scalar_and_no_question_of_it_is_answered(name):
+    f, x = NOT_KNOWN[name], np.array([0.5, 1.25])
+    value = ag.value_and_grad(f)(x)[0]
+    assert type(value) is np.float64
+    assert value == pytest.approx(f(x), rel=1e-14)
+    with pytest.raises(TypeError, match="isinstance"):
+        ag.grad(lambda x: 3.0 * f(x) if isinstance(f(x), np.floating) else f(x))(x)

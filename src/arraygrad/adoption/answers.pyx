@@ -7,6 +7,8 @@ import types
 
 import numpy
 
+from libc.stdint cimport uint16_t
+
 from arraygrad.core.adopted cimport arraygrad_adopting
 from arraygrad.core.apply cimport unary
 from arraygrad.core.op cimport Op
@@ -136,14 +138,16 @@ cdef bint is_kept(TensorBase t) except -1:
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # `x` is a float in a plain call where it was handed over as one, or where math or float() made it, and numpy.float64
 # where NumPy computed it. Both are 0-d Tensors here. Where a question has two answers, the graph tells:
-# (1) A leaf is what the caller handed over. What math and float() make has a mark on its node.
+# (1) A leaf is what the caller handed over. What math and float() make has a mark on its node, and so has what the
+#     ufunc of an operator makes, numpy.add(x, y): a scalar of NumPy's, also of floats.
 # (2) What Python's operators make is a scalar of NumPy's if one of the operands is, a float if all are; a constant
 #     operand is not in the graph, so this may stay open. So it does where float() gave back the Tensor that it got.
 # (3) An open question is refused, not guessed. For an attribute, `hasattr(x, "shape")`, the answer is that of a scalar,
 #     with a warning.
 cdef enum:
-    NODE_FLOAT = 8192           # bits of Node.flags that the engine does not use: surely a float, perhaps a float
-    NODE_MAYBE_FLOAT = 16384
+    NODE_FLOAT = 8192           # bits of Node.flags that the engine does not use: surely a float, perhaps a float;
+    NODE_MAYBE_FLOAT = 16384    # both: surely a scalar of NumPy's
+    NODE_SCALAR = 24576
     OPEN = 0
     FLOAT = 1
     SCALAR = 2
@@ -151,9 +155,10 @@ cdef enum:
     MOST_ASKED = 256
 
 cdef frozenset operators = frozenset(
-    f"{name}Backward" for name in "Add Sub Mul Div Pow Neg Pos Abs Remainder FloorDivide Copy".split()
+    f"{name}Backward"
+    for name in "Add Sub Mul Div Pow Neg Pos Abs Remainder FloorDivide Copy Real Imag ImagOfReal".split()
 )
-cdef frozenset of_one = frozenset(f"{name}Backward" for name in "Neg Pos Abs Copy".split())
+cdef frozenset of_one = frozenset(f"{name}Backward" for name in "Neg Pos Abs Copy Real Imag ImagOfReal".split())
 cdef frozenset twins = frozenset((float, complex, numpy.float64, numpy.complex128, numpy.floating, numpy.float32,
                                   numpy.complexfloating, numpy.inexact, numpy.number, numpy.generic))
 
@@ -169,8 +174,19 @@ def made_float(made):
         for item in made:
             made_float(item)
     elif type(made) is tensor_type and (<TensorBase>made).grad_fn_ is not None:
-        (<TensorBase>made).grad_fn_.flags |= NODE_FLOAT
+        mark(<TensorBase>made, NODE_FLOAT)
     return made
+
+
+def mark_scalar(TensorBase made):
+    """Mark what the ufunc of an operator made (1)."""
+    if made.grad_fn_ is not None:
+        mark(made, NODE_SCALAR)
+
+
+cdef int mark(TensorBase t, unsigned int what) except -1:
+    t.grad_fn_.flags = <uint16_t>(t.grad_fn_.flags & ~NODE_SCALAR | what)
+    return 0
 
 
 def given_as_float(TensorBase t, TensorBase made):
@@ -179,8 +195,8 @@ def given_as_float(TensorBase t, TensorBase made):
         return made_float(made)
     if t.grad_fn_ is None:
         return t if origin(t) == FLOAT else made_float(t.copy())
-    if not t.grad_fn_.flags & NODE_FLOAT:
-        t.grad_fn_.flags |= NODE_MAYBE_FLOAT
+    if t.grad_fn_.flags & NODE_SCALAR != NODE_FLOAT:
+        mark(t, NODE_MAYBE_FLOAT)
     return t
 
 
@@ -203,7 +219,7 @@ cdef int origin_of(Node start) except -1:
         if known.get(node, OF_OPERANDS) == OF_OPERANDS:
             known[node] = own_origin(node) if node not in known else origin_by_operands(node, known, waiting)
             if known[node] == FLOAT:
-                node.flags |= NODE_FLOAT
+                node.flags = <uint16_t>(node.flags & ~NODE_SCALAR | NODE_FLOAT)
         else:
             waiting.pop()
     return known[start]
@@ -211,8 +227,9 @@ cdef int origin_of(Node start) except -1:
 
 cdef int own_origin(Node node) except -1:
     """What a node says by itself; OF_OPERANDS: that depends on what it was computed of."""
-    if node.flags & (NODE_FLOAT | NODE_MAYBE_FLOAT | NODE_PYTHON):
-        return FLOAT if node.flags & NODE_FLOAT else OPEN
+    if node.flags & (NODE_SCALAR | NODE_PYTHON):
+        marks = node.flags & NODE_SCALAR
+        return FLOAT if marks == NODE_FLOAT else SCALAR if marks == NODE_SCALAR else OPEN
     name = node.name()
     if name.startswith("AccumulateGrad"):
         for trace in list(RUNNING.values()):

@@ -23,6 +23,7 @@ Guarded by tests/adoption/test_adopted_numbers.py.
 import cmath
 import functools
 import math
+import operator
 import types
 import typing
 
@@ -111,7 +112,7 @@ def _of_iterables(real, rule):
             return real(*lists, **kwargs)
         real(*[[_number(x) for x in items] for items in lists], **kwargs)
         made = rule(*[[element(x) if isinstance(x, Tensor) else x for x in items] for items in lists], **kwargs)
-        return made_float(made)
+        return made if rule in _BY_OPERATORS else made_float(made)
 
     return function
 
@@ -154,7 +155,8 @@ def _dist(p, q):
 
 
 def _prod(items, *, start=1):
-    return functools.reduce(lambda a, b: a * b, items, start)
+    # Python multiplies, so the product of NumPy's scalars is one: operators tell that, and 1 says nothing.
+    return functools.reduce(operator.mul, items if type(start) is int and start == 1 else [start, *items])
 
 
 def _fmod(x, y):
@@ -182,7 +184,7 @@ def _ldexp(x, i):
 
 
 def _sumprod(p, q):
-    return sum(a * b for a, b in zip(p, q, strict=True))
+    return functools.reduce(operator.add, [a * b for a, b in zip(p, q, strict=True)])
 
 
 _ONE = {
@@ -199,6 +201,7 @@ _SEVERAL = {
     "frexp": _frexp, "hypot": _hypot, "ldexp": _ldexp, "log": _log, "pow": _power, "remainder": _remainder,
 }  # fmt: skip
 _ITERABLES = {"dist": _dist, "fsum": sum, "prod": _prod, "sumprod": _sumprod}
+_BY_OPERATORS = (_prod, _sumprod)  # whose results are what Python's operators make of the numbers
 _PREDICATES = ("isclose", "isfinite", "isinf", "isnan")
 
 

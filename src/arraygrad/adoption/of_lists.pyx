@@ -1,6 +1,6 @@
 # What stands in for NumPy's functions in adopted calls: `numpy.sin([t, u])` takes a list of Tensors as one of numbers.
-# May import: adoption.answers, adoption.objects, adoption.table, core.adopted, core.operands, numpy, the standard
-# library.
+# May import: adoption.answers, adoption.objects, adoption.table, core.adopted, core.operands, core.value, engine.node,
+# numpy, the standard library.
 import copy
 import types
 
@@ -15,10 +15,12 @@ from arraygrad.adoption.vectorcalls cimport (
 )
 from arraygrad.core.adopted cimport arraygrad_adopting
 from arraygrad.core.operands cimport has_tensor
+from arraygrad.core.value cimport TensorBase
 
-from arraygrad.adoption.answers import CLASSES, gathered
+from arraygrad.adoption.answers import CLASSES, gathered, mark_scalar
 from arraygrad.adoption.objects import asked_again
 from arraygrad.adoption.table import UFUNC_METHODS
+from arraygrad.core.tensor import Tensor
 
 # Note [Functions and lists]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -34,6 +36,8 @@ from arraygrad.adoption.table import UFUNC_METHODS
 # (4) An array outside of adoption beside a list (`X * [t, u]`) calls the ufunc without its name, and is refused.
 # (5) The real function runs once, unless it refused an object that gives a Tensor as its array: then it is called with
 #     that array.
+# (6) Ufuncs make scalars of Python's floats, operators do not, and the graph has the same node for both. So what the
+#     ufunc of an operator makes without axes is marked: Note [Float or scalar of NumPy's] in adoption/answers.pyx.
 # Guarded by tests/adoption/test_ufuncs_of_lists.py and test_functions_of_lists.py.
 
 cdef extern from "Python.h":
@@ -43,6 +47,11 @@ cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
 
 cdef frozenset ufunc_methods = UFUNC_METHODS
+cdef object tensor_type = Tensor
+cdef frozenset of_operators = frozenset((
+    numpy.absolute, numpy.add, numpy.divide, numpy.floor_divide, numpy.multiply, numpy.negative, numpy.positive,
+    numpy.power, numpy.remainder, numpy.subtract,
+))
 
 
 cdef enum Form:
@@ -57,6 +66,7 @@ cdef class OfLists:
     cdef object real
     cdef Py_ssize_t inputs                  # how many arguments may be lists of Tensors; if without end, named ones too
     cdef Form form                          # what a list among them is
+    cdef bint is_operator                   # the ufunc of an operator of Python's (6)
 
     def __cinit__(self):
         self.called = <void*>serve
@@ -122,6 +132,7 @@ cdef class Ufunc(OfLists):
     def __init__(self, real):
         OfLists.__init__(self, real, real.nin)
         self.methods = {}
+        self.is_operator = real in of_operators
 
     def __getattr__(self, name):
         if name in ufunc_methods:
@@ -168,6 +179,9 @@ cdef PyObject* serve(PyObject* this, PyObject** args, size_t nargsf, PyObject* n
         PyErr_ExceptionMatches(TypeError) or PyErr_ExceptionMatches(ValueError)
     ):
         return called_again(self, args, given, names)
+    if self.is_operator and found != NULL and <object>type_of(found) is tensor_type:
+        if (<TensorBase>found).value.meta.ndim == 0:
+            mark_scalar(<object>found)
     return found
 
 

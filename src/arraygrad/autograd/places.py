@@ -15,7 +15,17 @@ import warnings
 
 from arraygrad.autograd.of_libraries import told
 
-__all__ = ["ProgramPlace", "own_frame", "short", "source_of", "told_of", "warn_at", "where_text"]
+__all__ = [
+    "ProgramPlace",
+    "is_raised_by_us",
+    "own_frame",
+    "short",
+    "source_of",
+    "told_of",
+    "value_met",
+    "warn_at",
+    "where_text",
+]
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _STANDARD_LIBRARY = (os.path.dirname(os.__file__), "<frozen")
@@ -107,6 +117,45 @@ def told_of(error):
     expression = source_of(code, at, names)
     text = told(error, expression, libraries)
     return f"{where_text(code.co_filename, line, code.co_qualname, expression)}: {text}" if text else ""
+
+
+def is_raised_by_us(error):
+    """Whether a function of arraygrad's raised an error, and so has said what there is to say."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    filename = trace.tb_frame.f_code.co_filename if trace is not None else ""
+    return filename.startswith(_PACKAGE) or filename.endswith((".pyx", ".pxd"))
+
+
+def value_met(error, kind):
+    """(place, name) of a value of class `kind` in the line of the program's own code where an error arose.
+
+    None where that line has none, or its source is not there. Only names, items and attributes are looked at: no code
+    of the program is run.
+    """
+    frame, at, line = None, 0, 0
+    trace = error.__traceback__
+    while trace is not None:
+        if not _is_installed(trace.tb_frame.f_code.co_filename) and not is_ours(trace.tb_frame):
+            frame, at, line = trace.tb_frame, trace.tb_lasti, trace.tb_lineno
+        trace = trace.tb_next
+    if frame is None:
+        return None
+    expression = source_of(frame.f_code, at, frame.f_globals)
+    tree = _parsed(expression)
+    for node in ast.walk(tree) if tree is not None else ():
+        base, names = _dotted(node)
+        if isinstance(base, ast.Name):
+            found = frame.f_locals.get(base.id, frame.f_globals.get(base.id))
+            for name in names:
+                found = inspect.getattr_static(found, name, None)
+            items = found if type(found) in (list, tuple) else (found,)
+            if any(type(item) is kind for item in items):
+                return where_text(frame.f_code.co_filename, line, frame.f_code.co_qualname, expression), ast.unparse(
+                    node
+                )
+    return None
 
 
 def _is_installed(filename):

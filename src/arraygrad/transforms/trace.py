@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import struct
 import sys
 import warnings
 
 import numpy
 
 from arraygrad.autograd.graph import walk
-from arraygrad.autograd.places import ProgramPlace, told_of, warn_at
+from arraygrad.autograd.places import ProgramPlace, is_raised_by_us, told_of, value_met, warn_at
 from arraygrad.core.containers import LEAF, align, flatten, leaf_names, stands_for, unflatten
 from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import is_scalar
@@ -101,6 +102,12 @@ _KNOW_NO_TENSOR = (
     ("Iterator operand is flagged as writeable, but is an object",
      "numpy.nditer takes no Tensor: loop over x.ravel(), or over numpy.ndindex(x.shape)"),
 )  # fmt: skip
+
+_TAKES_NO_TENSOR = (
+    "if that is what is not expected there, write it with functions and operators of NumPy, SciPy and math, which are "
+    f"recorded; arraygrad.primitive gives any other function its derivative. {_PLAIN}"
+)
+_OF_TYPES = (TypeError, AttributeError, NotImplementedError, struct.error, numpy.exceptions.DTypePromotionError)
 
 
 @functools.cache
@@ -236,12 +243,17 @@ class Trace(Traced):
     def explain(self, error):
         """Add the way out to an error of the standard library or NumPy that knows no Tensor."""
         text = str(error)
-        for sign, what in _KNOW_NO_TENSOR:
-            if sign in text:
-                error.add_note(f"{self.name}: {what}")
         way = told_of(error)
         if way:
             raise TypeError(way) from error
+        known = [what for sign, what in _KNOW_NO_TENSOR if sign in text]
+        met = value_met(error, Tensor) if isinstance(error, _OF_TYPES) and not is_raised_by_us(error) else None
+        if met is not None:
+            where, name = met
+            known = known or [_TAKES_NO_TENSOR]
+            known[0] = f"{where}: {name} is, or holds, a Tensor where a plain call has numbers: {known[0]}"
+        for what in known:
+            error.add_note(f"{self.name}: {what}")
 
     def is_constant(self):
         """Whether the graph behind the results leads to the arguments through step functions only, or not at all."""

@@ -55,11 +55,13 @@ note_leaf_type(numpy.ndarray)
 # (2) Python's operators and math make Python numbers of Python numbers, and NumPy's functions make scalars of them. The
 #     graph tells which: all behind the result are operators, and lead to arguments that were numbers. A constant
 #     operand is not in the graph, and is taken for a Python number too.
+# (3) If no argument was a number, what is not told by the graph is a scalar, which is a float too: what float() gave
+#     back as it got it, what has a constant operand, and what has too many nodes.
 # Guarded by tests/transforms/test_types_of_results.py.
 cdef enum:
     MOST_SEEN = 256             # nodes that are looked at; of more the answer is a Python number
     NODE_FLOAT = 8192           # as in adoption/answers.pyx
-    NODE_MAYBE_FLOAT = 16384
+    NODE_SCALAR = 24576
 
 cdef frozenset _of_python = frozenset(
     [op.name for op in OPS.values() if op.entry.operator]
@@ -89,6 +91,13 @@ def use_traces(cls):
     """Make `cls`, a subclass of Traced, the class of what is traced the short way."""
     global _trace
     _trace = cls
+
+
+cdef bint may_be_number(Node node) except -1:
+    """Whether Python's operators or math made the value of this node."""
+    return node is not None and (
+        node.flags & NODE_SCALAR == NODE_FLOAT or type(node.op) is Op and (<Op>node.op).name in _of_python
+    )
 
 
 cdef TensorBase placed(object raw, GradMeta meta):
@@ -402,40 +411,52 @@ cdef class Traced:
             return out.value.raw if KIND_RAW in self.kinds or KIND_SCALAR in self.kinds else self.as_number(out)
         if not is_like_scalar(out, backend):
             return out.value.raw
-        return self.as_number(out) if KIND_NUMBER in self.kinds and self.is_python_number(out) else out.value.raw[()]
+        return self.as_number(out) if self.is_python_number(out) else out.value.raw[()]
 
     cdef object as_number(self, TensorBase out):
         return give_back(KIND_NUMBER, out.value.raw, None)
 
     cdef bint is_python_number(self, TensorBase out) except -1:
-        """Whether a result was computed by Python's operators and math alone, of Python numbers: (2)."""
-        cdef Edge edge = edge_or_none(out)
+        """Whether a result was computed by Python's operators and math alone, of Python numbers: (2), (3)."""
+        cdef bint of_numbers = KIND_NUMBER in self.kinds
+        cdef Edge edge
         cdef list left
-        cdef set seen = set()
+        cdef set seen
         cdef Node node
         cdef dict kinds                         # id of a leaf's node -> its kind
+        if not of_numbers and not (out.tracked and may_be_number(out.grad_fn_)):
+            return False
+        edge = edge_or_none(out)
         if edge is None:
             return True
-        kinds = {id((<Edge>own).node): kind for own, (kind, _) in zip(self.edges, self.live())}
+        seen = set()
+        kinds = {id((<Edge>own).node): kind for own, (kind, _) in zip(self.edges, self.live())} if of_numbers else {}
         left = [edge.node]
         while left:
             node = left.pop()
-            if node is None or id(node) in seen:
+            if node is None:
+                if of_numbers:
+                    continue
+                return False
+            if id(node) in seen:
                 continue
             if len(seen) == MOST_SEEN:
-                return True
+                return of_numbers
             seen.add(id(node))
-            if node.flags & (NODE_FLOAT | NODE_MAYBE_FLOAT | NODE_PYTHON):
-                continue
+            if node.flags & (NODE_SCALAR | NODE_PYTHON):
+                if node.flags & NODE_SCALAR == NODE_FLOAT or of_numbers and node.flags & NODE_SCALAR != NODE_SCALAR:
+                    continue
+                return False
             kind = kinds.get(id(node))
             if kind is not None:
                 if kind != KIND_NUMBER:
                     return False
-            elif type(node.op) is not Op or (<Op>node.op).name not in _of_python:
+            elif not may_be_number(node):
                 return False
             else:                               # an operator of Python's has one or two operands
                 left.append(node.e0)
-                left.append(node.e1)
+                if (<Op>node.op).n_inputs > 1:
+                    left.append(node.e1)
         return True
 
     cpdef object give(self, object gradients, object beside=()):
