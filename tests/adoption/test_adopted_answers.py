@@ -366,3 +366,35 @@ def test_leaves_outside_of_transforms_have_what_tensors_have():
     t = ag.tensor(S, requires_grad=True)
     ag.adopt(lambda t: t * 2.0 if t.shape == () and t.ndim == 0 else t * 3.0)(t).backward()
     assert float(t.grad) == 2.0
+
+
+def hash_of_an_array(x):
+    try:
+        hash(x)
+    except TypeError:
+        return (x * x).sum()
+    return x.sum()
+
+
+def hash_of_a_view(x):
+    try:
+        return {hash(x[1:]): 3.0}[0] * x.sum()
+    except TypeError as error:
+        return (x**3).sum() if "unhashable" in str(error) else x.sum()
+
+
+def hash_of_a_scalar(x):
+    return (x * x).sum() if hash(x[0]) == hash(x[:1].max()) else x.sum()
+
+
+def hash_of_something_else(x):
+    return (x * x).sum() if hash("a") == hash("a") and hash((1, 2)) == hash((1, 2)) else x.sum()
+
+
+@pytest.mark.parametrize("f", [hash_of_an_array, hash_of_a_view, hash_of_a_scalar, hash_of_something_else])
+def test_what_is_hashable_is_that_of_the_plain_call(f):
+    x = np.array([0.5, 1.5, 2.5])
+    value, gradient = ag.value_and_grad(f)(x)
+    assert value == f(x)
+    steps = 1e-6 * np.eye(3)
+    np.testing.assert_allclose(gradient, [(f(x + d) - f(x - d)) / 2e-6 for d in steps], rtol=1e-6)

@@ -408,6 +408,13 @@ def hasattr_(obj, name, /):
     return hasattr(obj, name)
 
 
+def hash_(obj, /):
+    """What stands in for hash: a Tensor has that of its plain value, so one that is an array in a plain call has none."""
+    if arraygrad_adopting != NULL and type(obj) is tensor_type:
+        return hash((<TensorBase>obj).value.raw[()] if plain(obj) is not numpy.ndarray else (<TensorBase>obj).value.raw)
+    return hash(obj)
+
+
 def getattr_(obj, name, /, *default):
     """What stands in for getattr: as hasattr."""
     if arraygrad_adopting != NULL and type(obj) is tensor_type and isinstance(name, str):

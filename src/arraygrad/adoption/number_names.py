@@ -37,6 +37,7 @@ from arraygrad.adoption.answers import (
     getattr_,
     given_as_float,
     hasattr_,
+    hash_,
     isinstance_,
     made_float,
     number_of,
@@ -353,11 +354,13 @@ def install():
         vars(other).update(stand_ins_of(module))
         stand_in(module, other)
     CLASSES[id(Number)] = lambda cls: type  # `type(dtype) is type`
-    for other, real in ((isinstance_, isinstance), (hasattr_, hasattr), (getattr_, getattr), (super_, super)):
+    for other, real in (
+        (isinstance_, isinstance), (hasattr_, hasattr), (hash_, hash), (getattr_, getattr), (super_, super),
+    ):  # fmt: skip
         other.__name__ = other.__qualname__ = real.__name__
         other.__doc__ = real.__doc__
     for real, other in (
         (float, _float), (complex, _complex), (type, _type), (isinstance, isinstance_), (hasattr, hasattr_),
-        (getattr, getattr_), (super, super_),
+        (hash, hash_), (getattr, getattr_), (super, super_),
     ):  # fmt: skip
         stand_in(real, other)
