@@ -192,26 +192,3 @@ def test_a_parameter_that_cupyx_lacks_is_named(cupy):
     x = ag.asarray(cupy.asarray(X), requires_grad=True)
     with pytest.raises(TypeError, match=r"has no parameter radius"):
         ndimage.gaussian_filter1d(x, 0.6, radius=2)
-
-
-def test_sparse_matrices_are_refused_in_words(cupy):
-    sparse = importlib.import_module("cupyx.scipy.sparse")
-
-    def f(x):
-        return cupy.sum(sparse.csr_matrix(x).data)
-
-    with pytest.raises(TypeError, match=r"csr_matrix knows CuPy's arrays.*to_backend"):
-        ag.grad(f, adopt=True)(cupy.asarray(X))
-
-
-@pytest.mark.parametrize("product", [lambda s, t: s @ t, lambda s, t: t @ s, lambda s, t: s * t, lambda s, t: t * s])
-def test_products_with_sparse_matrices_of_cupyx_name_the_way_out(product):
-    class Matrix:  # stands for one of cupyx: making one needs cuSPARSE
-        def __matmul__(self, other):
-            return NotImplemented
-
-        __rmatmul__ = __mul__ = __rmul__ = __matmul__
-
-    Matrix.__module__ = "cupyx.scipy.sparse._csr"
-    with pytest.raises(TypeError, match=r"cupyx\.scipy\.sparse.*to_backend"):
-        product(Matrix(), ag.tensor([1.0, 2.0], requires_grad=True))

@@ -47,7 +47,9 @@ _OTHER_NAMES = {
     "scatter_max": numpy.maximum.at,
     "scatter_min": numpy.minimum.at,
 }
-_SCIPY = ("linalg", "special", "fft", "ndimage", "signal", "sparse", "stats", "interpolate", "spatial")
+_SCIPY = (
+    "linalg", "special", "fft", "ndimage", "signal", "sparse", "sparse.linalg", "stats", "interpolate", "spatial",
+)  # fmt: skip
 
 _ROOM = "arraygrad.scipy"
 
@@ -83,7 +85,7 @@ def _install(name):
         elif name == "cupy" and function_name in ("r_", "c_"):
             stand_in(real, _Joined(real, stand_in_for(getattr(numpy, function_name))))
         elif isinstance(real, type) and library == "cupyx" and chapter and not issubclass(real, BaseException):
-            stand_in(real, EitherClass(real, _without_tensors(real, full)))
+            stand_in(real, _OfTensors(real, _class_of_scipy(name, function_name) or _without_tensors(real, full)))
         elif not _is_function(real):
             continue
         elif name == "cupy" and function_name == "get_array_module":
@@ -97,7 +99,7 @@ def _install(name):
         else:
             find = functools.partial(_dispatching, kin, function_name)
             if library == "cupyx" and chapter:
-                find = functools.partial(_of_scipy, real, name.rpartition(".")[2], function_name)
+                find = functools.partial(_of_scipy, real, name.removeprefix("cupyx.scipy."), function_name)
             stand_in(real, _gate(real, find, full, name == "cupy"))
     if name != "cupy":
         stand_in(module, module_of(module))
@@ -179,7 +181,41 @@ def _to_host(real):
 
 
 def _given(args, kwargs):
-    return has_tensor([*args, *kwargs.values()])
+    """Whether a Tensor is among the arguments, or what holds one: a recorded matrix, a function."""
+    given = [*args, *kwargs.values()]
+    return has_tensor(given) or any(map(_is_recorded, given))
+
+
+def _is_recorded(value):
+    if isinstance(value, list | tuple):
+        return any(map(_is_recorded, value))
+    return hasattr(type(value), "scipy_object") or type(value).__module__.startswith(f"{_ROOM}.sparse")
+
+
+class _OfTensors(EitherClass):
+    """A class of cupyx.scipy's: what is made of Tensors is an object of ours, or refused."""
+
+    __slots__ = ()
+
+    def __call__(self, *args, **kwargs):
+        ours = is_on() and (_given(args, kwargs) or self._real.__name__ == "LinearOperator")
+        return (self._ours if ours else self._real)(*args, **kwargs)
+
+    def __getattr__(self, name):
+        return getattr(self._real, name)
+
+
+def _class_of_scipy(module, name):
+    """The class of ours for one of cupyx.scipy.sparse; None where there is none."""
+    chapter = module.removeprefix("cupyx.scipy.")
+    if chapter.partition(".")[0] != "sparse":
+        return None
+    try:
+        ours = importlib.import_module(f"{_ROOM}.{chapter}")
+    except ImportError:
+        return None
+    found = getattr(ours, name, None)
+    return found if isinstance(found, type) and found.__module__.startswith(_ROOM) else None
 
 
 def _absent(theirs, known, key):

@@ -29,7 +29,8 @@ cdef extern from "Python.h":
 #     and text, `[0] * mask.sum()`. One that was made as an array multiplies their elements, and so does a real number,
 #     by which nothing can be repeated.
 # (6) Products of SciPy's own sparse matrices and a Tensor that requires grad are those of arraygrad.scipy.sparse, which
-#     are recorded. For `A @ t` see Note [Sparse matrices beside Tensors].
+#     are recorded. For `A @ t` see Note [Sparse matrices beside Tensors]. So are all operations of cupyx's matrices and
+#     Tensors, whether they require grad or not: cupyx leaves those to the Tensor.
 # (7) An object of a class that the program derives from numpy.ndarray becomes in adopted calls one of the same class
 #     that holds a Tensor: Note [Classes derived from arrays] in adoption/subclasses.py.
 # Arrays of other libraries take the lists that the library itself takes (`Backend.takes_lists`); otherwise (3) is a
@@ -91,8 +92,9 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
     cdef object found
     done[0] = True
     if cls is not list and cls is not tuple:
-        if t.tracked and op.entry.operator in ("matmul", "mul") and str(cls.__module__).startswith(_SPARSE):
-            return beside_sparse(op.entry.operator, x, t, on_left)                              # (6)
+        if op.entry.operator in _OF_SPARSE and str(cls.__module__).startswith(_SPARSE):
+            if str(cls.__module__).startswith("cupyx") or (t.tracked and op.entry.operator in ("matmul", "mul")):
+                return beside_sparse(op.entry.operator, x, t, on_left)                          # (6)
         if not on_left and gives_way(x):
             if str(cls.__module__).partition(".")[0] not in _KNOW_NO_TENSORS:
                 return its_answer(op, x, t)                                                     # (1)
@@ -135,19 +137,12 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
 
 
 _SPARSE = ("scipy.sparse", "cupyx.scipy.sparse")
+_OF_SPARSE = ("matmul", "mul", "add", "sub", "truediv")
 _SCIPY = "arraygrad.scipy"             # by its name, as SciPy is optional
 
 
 cdef object beside_sparse(str name, object x, TensorBase t, bint on_left):
-    """The product of a sparse matrix of SciPy's and a Tensor.
-
-    One of cupyx raises TypeError.
-    """
-    if not str(type(x).__module__).startswith(_SPARSE[0]):
-        raise TypeError(
-            f"{type(x).__name__} of cupyx.scipy.sparse beside a Tensor that requires grad: products of CuPy's sparse "
-            "matrices are not recorded. Move both to NumPy (S.get(), arraygrad.to_backend(x, 'numpy'), which keeps the "
-            "gradient), or make a function of raw arrays differentiable by arraygrad.primitive")
+    """The operator of a sparse matrix of SciPy's or cupyx's and a Tensor."""
     ours = importlib.import_module(f"{_SCIPY}.sparse._constants").recorded_of(x)
     return getattr(ours, f"__{name}__" if on_left else f"__r{name}__")(t)
 

@@ -9,8 +9,10 @@ the rule that is declared, which is made of operations that every backend has.
 (1) Which library it is, is looked up once, in the call: `namesake`. What the library lacks is refused by name.
 (2) Parameters that the namesake lacks are refused by name. Where its default is another one than SciPy's, the rule gets
     what the call means: SciPy's default is passed on.
+    Functions of ours that ask the library of their arrays themselves (`serve`) are called as they are.
 (3) A rule that asks NumPy or SciPy for something on the way cannot do so for arrays on a device. It runs on the host
     then, on recorded copies of what it needs (`_on_host`): its result is the same, of every order.
+(4) Sparse matrices: Note [Matrices on a device] in sparse/_devices.py.
 Guarded by tests/gpu/test_namesakes.py.
 """
 
@@ -21,21 +23,46 @@ import sys
 
 from arraygrad.core.tensor import Tensor
 
-__all__ = ["host_array", "is_foreign", "library_of", "namesake", "other_names", "same_memory"]
+__all__ = [
+    "chapter_of", "host_array", "is_foreign", "is_foreign_matrix", "library_of", "loaded_arrays", "namesake",
+    "other_names", "same_memory", "serve",
+]  # fmt: skip
 
 # Library of arrays -> the package with SciPy's names, and its chapters whose functions are called.
 _PACKAGES: dict[str, tuple[str, frozenset]] = {
-    "cupy": ("cupyx.scipy", frozenset("fft fftpack interpolate linalg ndimage signal spatial special stats".split())),
+    "cupy": (
+        "cupyx.scipy",
+        frozenset("fft fftpack interpolate linalg ndimage signal sparse spatial special stats".split()),
+    ),
 }
 # Names of parameters that say how something is computed, or that nothing depends on.
 _UNSEEN = frozenset(
     "check_finite overwrite_a overwrite_b overwrite_x workers plan driver lapack_driver casting order subok".split()
 )
 
+# Functions of ours whose values are computed for arrays of every library here.
+_served: dict = {}
+
+
+def serve(name, function):
+    """Register the values of a declared function of ours, which asks the library of its arrays itself."""
+    _served[name] = function
+
 
 def is_foreign(leaf):
     """Whether a value is an array that SciPy does not take: of a library with a package of SciPy's names."""
     return type(leaf).__module__.partition(".")[0] in _PACKAGES and hasattr(leaf, "dtype") and hasattr(leaf, "shape")
+
+
+def is_foreign_matrix(value):
+    """Whether a value is a sparse matrix of such a library."""
+    module = type(value).__module__
+    return any(module.startswith(f"{package}.sparse") for package, _ in _PACKAGES.values()) and hasattr(value, "tocsr")
+
+
+def loaded_arrays():
+    """The modules of those libraries' arrays that the program has loaded."""
+    return [sys.modules[name] for name in _PACKAGES if name in sys.modules]
 
 
 def library_of(leaves):
@@ -67,6 +94,8 @@ def namesake(name, library, given, signature=None):
     TypeError
         If the package has no such function, or it lacks a parameter that is given.
     """
+    if name in _served:
+        return _served[name]
     package, chapters = _PACKAGES[library]
     chapter, _, rest = name.partition(".")
     found = _find(package, chapter, rest) if chapter in chapters else None
@@ -102,15 +131,25 @@ def other_names(ours, theirs):
     return {key: other for key, other in pairs if key != other and key not in theirs and other not in ours}
 
 
+def chapter_of(library, chapter):
+    """The module of a chapter of SciPy's names in the package of a library."""
+    return importlib.import_module(f"{_PACKAGES[library][0]}.{chapter}")
+
+
 @functools.cache
 def _find(package, chapter, rest):
-    try:
-        owner = importlib.import_module(f"{package}.{chapter}")
-    except ImportError:
-        return None
-    for part in rest.split("."):
-        owner = getattr(owner, part, None)
-    return owner if callable(owner) else None
+    *inner, last = rest.split(".")
+    owner = None
+    for path in (".".join([package, chapter, *inner]), f"{package}.{chapter}"):  # a module, or an object of one
+        try:
+            owner = importlib.import_module(path)
+        except ImportError:
+            continue
+        for part in inner if path.endswith(f".{chapter}") and inner else ():
+            owner = getattr(owner, part, None)
+        break
+    found = getattr(owner, last, None)
+    return found if callable(found) else None
 
 
 @functools.cache

@@ -1,6 +1,6 @@
 """SciPy's sparse classes for constants, in classes of ours of the same names: what is done with a Tensor is recorded.
 
-May import: arraygrad, core.tensor, engine, scipy._guards, scipy.sparse, numpy, SciPy.
+May import: arraygrad, core.tensor, engine, scipy._guards, scipy._libraries, scipy.sparse, numpy, SciPy.
 
 Everything but an operator with a Tensor, or with a `Matrix` of one, is SciPy's own: indexing, powers, comparisons,
 graph algorithms. What SciPy makes of such a matrix is of these classes again. A Tensor of values makes a `Matrix`, and
@@ -18,6 +18,8 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._declare import REGISTRY, Rule
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor, kind_of, raw
+from arraygrad.scipy._libraries import chapter_of, host_array, is_foreign_matrix, namesake
+from arraygrad.scipy.sparse._devices import beside, host, library_in, placed
 from arraygrad.scipy.sparse._grids import Grid, dense_of
 from arraygrad.scipy.sparse._matrices import (
     BILINEAR,
@@ -32,8 +34,9 @@ from arraygrad.scipy.sparse._matrices import (
     recorded,
     tracked,
 )  # fmt: skip
-from arraygrad.scipy.sparse._places import places_of, summed_by_place
-from arraygrad.scipy.sparse._recorded import Matrix, become, is_sparse, ufunc_of
+from arraygrad.scipy.sparse._places import places_of, summed_by_place, taken
+from arraygrad.scipy.sparse._recorded import Matrix, is_sparse, recorded_beside, ufunc_of
+from arraygrad.scipy.sparse._written import become
 
 __all__ = ["CLASSES", "constant_of", "has_values_of_tensors", "plain", "recorded_of"]
 
@@ -50,6 +53,10 @@ class _Kind(abc.ABCMeta):
         return super().__instancecheck__(obj)
 
     def __call__(cls, arg1=None, *args, **kwargs):
+        if is_foreign_matrix(arg1) or (not has_values_of_tensors(arg1) and library_in(_values_in(arg1))):
+            library = library_in(_values_in(arg1))
+            given = {key: value for key, value in kwargs.items() if value is not None}
+            return namesake(f"sparse.{cls.__name__}", library, given)(arg1, *args, **given)
         if not has_values_of_tensors(arg1):  # places, lengths and a shape may be Tensors: they have no derivative
             arg1 = _plain_places(arg1)
             args, kwargs = tuple(map(_plain_places, args)), {key: _plain_places(v) for key, v in kwargs.items()}
@@ -63,6 +70,11 @@ def _plain_places(value):
     if isinstance(value, (tuple, list)) and holds_tensor(value):
         return type(value)([_plain_places(one) for one in value])
     return value
+
+
+def _values_in(arg1):
+    """The values, or the matrix, in a constructor's argument."""
+    return arg1[:1] if isinstance(arg1, tuple) else (arg1,)
 
 
 class Constant:
@@ -209,7 +221,7 @@ def plain(name, value):
             f"arraygrad.scipy.sparse.{name}: an argument requires grad, but the function has no rule here. Pass its "
             "detach() if no gradient is wanted"
         )
-    return raw(value)
+    return host(value)
 
 
 def constant_of(found):
@@ -221,7 +233,9 @@ def constant_of(found):
 
 
 def recorded_of(matrix):
-    """A sparse matrix of SciPy's of any format as one whose products are recorded."""
+    """A sparse matrix of any format, of SciPy or another library, as one whose products are recorded."""
+    if is_foreign_matrix(matrix):
+        return recorded(matrix)
     ours = constant_of(matrix)
     return ours if isinstance(ours, Constant) else constant_of(matrix.tocsr())
 
@@ -266,22 +280,25 @@ def from_tensors(name, arg1, shape=None, dtype=None, copy=False, options=None):
     """The `Matrix` that a constructor of SciPy's (`csr_array`, ...) makes of Tensors."""
     theirs = getattr(sparse, name)
     format = name.split("_")[0]
+    library = library_in(_values_in(arg1))
+    if library is not None:
+        namesake(f"sparse.{name}", library, {})  # refuses a class that the library has not
     options = {"shape": shape, "dtype": dtype, "copy": copy, **(options or {})}
     if isinstance(arg1, Base):
         same = {key: value for key, value in options.items() if key != "dtype"}
         return moved(lambda m: theirs(m, **options), arg1, numbered=lambda m: theirs(m, **same))
     if isinstance(arg1, (Tensor, Grid, list)):
         dense = ag.asarray(dense_of(arg1))
-        made = theirs(raw(dense), **options)
+        made = theirs(host(dense), **options)
         return matched(made, np.arange(dense.size, dtype=np.int64), ag.reshape(dense, (-1,)))
     values = ag.asarray(dense_of(arg1[0]))
     if values.ndim and isinstance(arg1[0], Grid):
         raise NotDifferentiable(f"arraygrad.scipy.sparse.{name}: values as a numpy.matrix; take its A1")
     arg1 = (values, *arg1[1:])
     options["shape"] = _plain_places(options["shape"])
-    made = theirs((raw(values), *[_raw_indices(one) for one in arg1[1:]]), **options)
+    made = theirs((host(values), *[_raw_indices(one) for one in arg1[1:]]), **options)
     if format in ("lil", "dok") or (len(arg1) == 2 and isinstance(arg1[1], tuple) and format != "coo"):
-        coords = [np.asarray(raw(a)) for a in arg1[1]]
+        coords = [np.asarray(host(a)) for a in arg1[1]]
         places, values = summed_by_place(places_of(coords, made.shape), values)
         return matched(made, places, values)
     if raw(values).size != made.data.size:
@@ -304,7 +321,9 @@ def from_tensors(name, arg1, shape=None, dtype=None, copy=False, options=None):
 
 def _raw_indices(value):
     value = _plain_places(value)
-    return tuple(map(np.asarray, value)) if isinstance(value, tuple) else np.asarray(value)
+    if isinstance(value, tuple):
+        return tuple(np.asarray(host_array(one)) for one in value)
+    return np.asarray(host_array(value))
 
 
 # -- functions --------------------------------------------------------------------------------------------------------
@@ -321,7 +340,9 @@ def _leaves(value):
 
 
 def _recorded_here(*values):
-    return is_grad_enabled() and any(tracked(leaf) for leaf in _leaves(values))
+    """Whether our own function is called: a gradient is recorded, or SciPy does not know where the values lie."""
+    leaves = _leaves(values)
+    return library_in(leaves) is not None or (is_grad_enabled() and any(tracked(leaf) for leaf in leaves))
 
 
 def _all_plain(value):
@@ -409,11 +430,10 @@ def find(A):
     if not _recorded_here(A):
         return sparse.find(_all_plain(A))
     A = coo_array(A) if not is_sparse(A) else A  # noqa: F821 (made by _class)
-    rows, columns, _ = sparse.find(A.pattern)
-    dense = A.tocsr()
-    places, values = entries(dense)
+    rows, columns, _ = sparse.find(plain_of(A))
+    places, values = entries(recorded(A).tocsr())
     at = np.searchsorted(places, places_of((rows, columns), A.shape))
-    return rows, columns, ag.take(values, at)
+    return beside(values, rows), beside(values, columns), taken(values, at)
 
 
 @CHAPTER.object("kron", "A B", "definition (bilinear)")
@@ -431,7 +451,7 @@ def kron(A, B, format=None):
     k, m = np.unravel_index(right, other)
     rows = (i[:, None] * other[0] + k).reshape(-1)
     columns = (j[:, None] * other[1] + m).reshape(-1)
-    terms = ag.reshape(ag.reshape(ag.asarray(u), (-1, 1)) * ag.asarray(v), (-1,))
+    terms = ag.reshape(ag.reshape(ag.asarray(placed(u, v)), (-1, 1)) * ag.asarray(placed(v, u)), (-1,))
     return matched(plain_found, *summed_by_place(places_of((rows, columns), plain_found.shape), terms))
 
 
@@ -442,7 +462,8 @@ def kronsum(A, B, format=None):
     if not _recorded_here(A, B):
         return constant_of(plain_found)
     m, n = (one.shape[0] if is_sparse(one) else np.shape(raw(dense_of(one)))[0] for one in (A, B))
-    found = recorded(sparse.coo_array((m * n, m * n)))
+    like = next((one for one in (A, B) if library_in((one,))), A)
+    found = recorded_beside(sparse.coo_array((m * n, m * n)), like)
     found = found + kron(sparse.eye_array(n), A) + kron(B, sparse.eye_array(m))
     return matched(plain_found, *entries(found))
 
@@ -494,6 +515,8 @@ def _question(name, answers):
         return
 
     def function(x):
+        if is_foreign_matrix(x):
+            return getattr(chapter_of(library_in((x,)), "sparse"), name)(x)
         return answers(x) if isinstance(x, Base) else theirs(raw(x))
 
     function.__name__ = name

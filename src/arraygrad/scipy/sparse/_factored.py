@@ -1,6 +1,6 @@
 """Solutions by the factors of a sparse matrix: one factorization serves the solutions and all of their gradients.
 
-May import: arraygrad, autograd, core.tensor, engine, scipy._guards, scipy.sparse, numpy, SciPy.
+May import: arraygrad, autograd, core.tensor, engine, scipy._guards, scipy._libraries, scipy.sparse, numpy, SciPy.
 
 With M x = b, where M is A, its transpose, its conjugate or both, and a gradient g of x: M^H w = g is solved by the same
 factors, b gets w, and M gets -w x^H on the pattern (Giles 2008).
@@ -13,8 +13,10 @@ from arraygrad.autograd import Function
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._guards import NotDifferentiable, raw
+from arraygrad.scipy._libraries import library_of
+from arraygrad.scipy.sparse._devices import check_libraries, library_in
 from arraygrad.scipy.sparse._grids import dense_of
-from arraygrad.scipy.sparse._places import conj, coordinates, summed, with_values
+from arraygrad.scipy.sparse._places import conj, coordinates, summed, taken, with_values
 
 __all__ = ["Factors"]
 
@@ -37,7 +39,8 @@ class Factors:
     """
 
     def __init__(self, values, pattern, make):
-        self._values = ag.asarray(values, copy=True) if isinstance(values, Tensor) else np.array(values)
+        copied = isinstance(values, Tensor) or library_of((values,)) is not None
+        self._values = ag.asarray(values, copy=True) if copied else np.array(values)
         self._pattern = pattern
         self._factors = make(with_values(pattern, raw(self._values)))
         self._found = None
@@ -48,12 +51,13 @@ class Factors:
         if not isinstance(rhs, Tensor) and not isinstance(self._values, Tensor):
             return self._factors.solve(np.asarray(rhs), trans)
         if trans not in ("N", "T", "H"):
-            self._factors.solve(np.asarray(raw(rhs)), trans)  # SciPy's own error
+            self._factors.solve(_plain(rhs), trans)  # SciPy's own error
+        check_libraries("the solution", self._values, rhs)
         return _Solution.apply(self, trans, self._values, rhs)
 
     def _solved(self, b, side):
         if side == "C":
-            return np.conj(self._factors.solve(np.conj(b), "N"))
+            return self._factors.solve(b.conj(), "N").conj()
         return self._factors.solve(b, side)
 
     def _coordinates(self):
@@ -82,7 +86,7 @@ class _Solution(Function):
 
     @staticmethod
     def forward(ctx, factors, side, values, b):
-        x = ag.asarray(factors._solved(np.asarray(raw(b)), side))
+        x = ag.asarray(factors._solved(_plain(b), side))
         ctx.state = factors, side
         ctx.save_for_backward(values, b, x)
         return x
@@ -94,11 +98,18 @@ class _Solution(Function):
         if is_grad_enabled():
             w = _Solution.apply(factors, _ADJOINT[side], values, g)
         else:
-            g = np.asarray(raw(g))
+            g = _plain(g)
             wide = np.result_type(g.dtype, factors._pattern.dtype)
-            w, x = factors._solved(g.astype(wide, copy=False), _ADJOINT[side]), np.asarray(raw(x))
+            w, x = factors._solved(g.astype(wide, copy=False), _ADJOINT[side]), _plain(x)
+            if library_of((w,)) is not None:
+                w, x = ag.asarray(w), ag.asarray(x)
         of_values = _by_values(factors, side, w, x) if ctx.needs_input_grad[2] else None
         return None, None, _fitting(of_values, values), _fitting(w, b) if ctx.needs_input_grad[3] else None
+
+
+def _plain(b):
+    """The array of a right side, of the library that it has."""
+    return raw(b) if library_in((b,)) is not None else np.asarray(raw(b))
 
 
 def _fitting(gradient, of):
@@ -115,7 +126,7 @@ def _by_values(factors, side, w, x):
     pattern = factors._pattern
     left, right = (rows, columns) if side in ("N", "C") else (columns, rows)
     if isinstance(w, Tensor):
-        terms = ag.take(w, left, axis=0) * conj(ag.take(x, right, axis=0))
+        terms = taken(w, left) * conj(taken(x, right))
         terms = -(ag.sum(terms, axis=1) if terms.ndim == 2 else terms)
         terms = conj(terms) if side in ("C", "H") else terms
     else:

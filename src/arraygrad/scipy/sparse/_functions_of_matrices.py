@@ -1,6 +1,7 @@
 """Functions of sparse matrices: inverse, exponential, powers, norms, and functions times vectors.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy.linalg, scipy.sparse, numpy, SciPy.
+May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy._libraries, scipy.linalg, scipy.sparse,
+numpy, SciPy.
 
 SciPy's own function gives the values. Inverse and exponential are dense in general: their derivative is that of the
 dense function.
@@ -15,8 +16,10 @@ import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._libraries import is_foreign_matrix
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
 from arraygrad.scipy.sparse import _recorded
+from arraygrad.scipy.sparse._devices import library_in, on_host_only
 from arraygrad.scipy.sparse._grids import dense_of
 from arraygrad.scipy.sparse._matrices import entries, kept_copy, matched, plain_of, tracked
 from arraygrad.scipy.sparse._spectra import LARGEST
@@ -41,6 +44,7 @@ def _result(plain, dense):
     return matched(plain, np.arange(int(np.prod(plain.shape)), dtype=np.int64), ag.reshape(dense, (-1,)))
 
 
+@on_host_only("expm")
 def expm(A):
     """scipy.sparse.linalg.expm, differentiable in the values of A."""
     if not tracked(A):
@@ -51,9 +55,12 @@ def expm(A):
 
 def matrix_power(A, power):
     """scipy.sparse.linalg.matrix_power, differentiable in the values of A."""
-    return _recorded.matrix_power(A, power) if tracked(A) else _linalg.matrix_power(plain_of(A), power)
+    return (
+        _recorded.matrix_power(A, power) if tracked(A) or library_in((A,)) else _linalg.matrix_power(plain_of(A), power)
+    )
 
 
+@on_host_only("onenormest")
 def onenormest(A, t=2, itmax=5, compute_v=False, compute_w=False):
     """scipy.sparse.linalg.onenormest: the norm of A v, for the v that SciPy finds, differentiable in the values."""
     if not tracked(A):
@@ -81,6 +88,7 @@ def _recorded_multiply(g, ans, A, f, options):
 REGISTRY.pop("sparse.linalg._funm_multiply")
 
 
+@on_host_only("funm_multiply_krylov")
 def funm_multiply_krylov(f, A, b, *, assume_a="general", t=1.0, atol=0.0, rtol=1e-6, restart_every_m=None,
                          max_restarts=20):  # fmt: skip
     """scipy.sparse.linalg.funm_multiply_krylov, differentiable in b, and in A and t through the dense matrix."""
@@ -116,8 +124,9 @@ def funm_multiply_krylov(f, A, b, *, assume_a="general", t=1.0, atol=0.0, rtol=1
 
 def norm(x, ord=None, axis=None):
     """scipy.sparse.linalg.norm, differentiable in the values."""
-    if not tracked(x):
+    if not tracked(x) and library_in((x,)) is None:
         return _linalg.norm(plain_of(x), ord, axis)
+    x = _recorded.Matrix(x) if is_foreign_matrix(x) else x
     plain = _linalg.norm(plain_of(x), ord, axis)
     if isinstance(axis, tuple) and len(axis) == 1:
         axis = axis[0]
@@ -166,6 +175,7 @@ def _inverse(A, spsolve):
 def declare(chapter, spsolve):
     """Put the functions into the chapter; `spsolve` is ours."""
 
+    @on_host_only("inv")
     def inv(A):
         """scipy.sparse.linalg.inv, differentiable in the values of A."""
         return _inverse(A, spsolve)

@@ -1,6 +1,6 @@
 """numpy.matrix of a Tensor: what `csr_matrix.sum(axis=1)` and `todense()` are of a matrix whose values are a Tensor.
 
-May import: arraygrad, core.tensor, scipy._guards, numpy.
+May import: arraygrad, core.tensor, scipy._guards, scipy._libraries, numpy.
 
 Of numpy.matrix it has two axes always, `*` as the product of matrices, `A1`, `A`, `T` and elementwise functions. What
 it does not have raises an error: a Tensor in its place would multiply element by element.
@@ -11,6 +11,7 @@ import numpy as np
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._guards import NotDifferentiable, raw
+from arraygrad.scipy._libraries import is_foreign
 
 __all__ = ["Grid", "dense_of", "like_matrix"]
 
@@ -167,7 +168,11 @@ def dense_of(value):
         return np.asarray(value)
     if isinstance(value, (list, tuple)):
         value = ag.asarray(value)
-    if isinstance(value, Tensor) and not isinstance(value.array, (np.ndarray, np.generic)):
+    if (
+        isinstance(value, Tensor)
+        and not isinstance(value.array, (np.ndarray, np.generic))
+        and not is_foreign(value.array)
+    ):
         raise TypeError(
             "arraygrad.scipy.sparse: matrices are SciPy's, of arrays of NumPy: move the values there "
             "(arraygrad.to_backend(x, 'numpy'))"
@@ -177,4 +182,4 @@ def dense_of(value):
 
 def like_matrix(found, plain):
     """A recorded result as the kind of array that SciPy's own is."""
-    return Grid(found) if isinstance(plain, np.matrix) else found
+    return Grid(found) if isinstance(plain, np.matrix) and not is_foreign(raw(found)) else found

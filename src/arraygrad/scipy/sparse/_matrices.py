@@ -1,7 +1,7 @@
 """Sparse matrices: a pattern of SciPy's, and values that are a Tensor.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy._plainly, scipy.sparse, numpy,
-SciPy.
+May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy._libraries, scipy._plainly, scipy.sparse,
+numpy, SciPy.
 
 `Matrix` is the one representation, of all formats. What moves elements (slices, transposes, conversions, stacks) goes
 through `moved`: SciPy's own function runs on the values, and once more on their numbers in place of them; where a
@@ -19,7 +19,9 @@ import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, Chapter, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._libraries import is_foreign_matrix, library_of, serve
 from arraygrad.scipy._plainly import plainly
+from arraygrad.scipy.sparse._devices import check_libraries, host, library_in, placed, structure_of, zeros
 from arraygrad.scipy.sparse._grids import Grid, dense_of, like_matrix
 from arraygrad.scipy.sparse._places import (
     conj,
@@ -33,12 +35,14 @@ from arraygrad.scipy.sparse._places import (
     places_of,
     summed,
     summed_by_place,
+    taken,
     with_values,
 )  # fmt: skip
 
 __all__ = [
     "BILINEAR", "CHAPTER", "FORMATS", "NAMES", "Base", "entries", "follow", "full", "kept_copy", "kind_of_matrix",
-    "matched", "moved", "parts", "plain_of", "product", "recorded", "refuse_values", "set_class", "tracked",
+    "matched", "moved", "native_of", "parts", "plain_of", "product", "recorded", "refuse_values", "set_class",
+    "tracked",
 ]  # fmt: skip
 
 CHAPTER = Chapter("sparse", sparse)
@@ -86,6 +90,8 @@ class Base:
         if isinstance(pattern, Base):
             vars(self).update(vars(pattern))
             return
+        if is_foreign_matrix(pattern) and not options:
+            pattern, data = structure_of(pattern), pattern.data if data is None else data
         if options or not sparse.issparse(pattern):
             raise NotDifferentiable(
                 "arraygrad.scipy.sparse: a Matrix is made by the class of its format: csr_matrix(...) instead of "
@@ -102,9 +108,17 @@ class Base:
 
     @property
     def pattern(self):
-        """SciPy's own matrix of the values, without the gradient."""
+        """SciPy's own matrix of the values, without the gradient; that of the library of the values."""
+        return self._plain(raw)
+
+    @property
+    def _host(self):
+        """SciPy's own matrix of the values, wherever they are."""
+        return self._plain(host)
+
+    def _plain(self, of_values):
         self._settle()
-        plain = with_values(self._structure, raw(self._values))
+        plain = with_values(self._structure, of_values(self._values))
         return plain.asformat(self.format) if self.format in _OF_CELLS else plain
 
     @property
@@ -153,16 +167,23 @@ def tracked(*matrices):
 def plain_of(value):
     """What SciPy is given for a matrix, an array, a Tensor."""
     if isinstance(value, Base):
-        return value.pattern
+        return value._host
+    if is_foreign_matrix(value):
+        return structure_of(value)
     if isinstance(value, Grid):
         return raw(value.tensor).view(np.matrix)
-    return raw(value)
+    return host(value)
+
+
+def native_of(value):
+    """What the library of a value is given for it: SciPy, or that of its arrays."""
+    return value.pattern if isinstance(value, Base) else raw(value) if library_in((value,)) else plain_of(value)
 
 
 def kept_copy(A):
     """A constant matrix as a rule keeps it: a copy, which the program cannot write. An operator is kept as it is."""
-    A = plain_of(A)
-    return A.copy() if isinstance(A, np.ndarray) or sparse.issparse(A) else A
+    A = native_of(A)
+    return A.copy() if isinstance(A, np.ndarray) or sparse.issparse(A) or library_in((A,)) else A
 
 
 def follow(A, plain):
@@ -192,6 +213,8 @@ def entries(A, unique=True):
         if A._rest is not None:
             places = np.concatenate([places, A._rest[0]])
             values = ag.concat([values, A._rest[1]])
+    elif is_foreign_matrix(A):
+        return entries(recorded(A), unique)
     elif sparse.issparse(A):
         A = A.tocsr() if A.format in _OF_CELLS else A
         coords, positions = elements(A)
@@ -201,8 +224,9 @@ def entries(A, unique=True):
         values = ag.reshape(ag.asarray(A), (-1,))
         places = np.arange(values.shape[0], dtype=np.int64)
         if not is_tracked(values):
-            places = np.flatnonzero(raw(values))
-            values = raw(values)[places]
+            places = np.flatnonzero(host(values))
+            values = gathered(values, places)
+            values = values if library_in((values,)) else raw(values)
     return summed_by_place(places, values) if unique else (places, values)
 
 
@@ -221,7 +245,7 @@ def matched(plain, places, values):
     at, known = find_places(own, places)
     found = structure.data.reshape(-1)[positions]
     chosen = gathered(values, at[known])
-    same = np.allclose(raw(chosen), found[known], rtol=1e-3, atol=1e-6 * _size(found), equal_nan=True)
+    same = np.allclose(host(chosen), found[known], rtol=1e-3, atol=1e-6 * _size(found), equal_nan=True)
     if not same or np.any(found[~known] != 0):
         raise NotDifferentiable(
             "arraygrad.scipy.sparse: which elements the result has depends on the values in a way that has no rule; "
@@ -240,17 +264,17 @@ def matched(plain, places, values):
     if known.sum() < places.size and is_tracked(values):
         left = np.ones(places.size, dtype=bool)
         left[at[known]] = False
-        zeros = ag.take(ag.asarray(values), np.flatnonzero(left))
-        if not np.allclose(raw(zeros), 0.0, atol=1e-6 * _size(found)):
+        others = taken(values, np.flatnonzero(left))
+        if not np.allclose(host(others), 0.0, atol=1e-6 * _size(found)):
             raise NotDifferentiable(
                 "arraygrad.scipy.sparse: SciPy's result lacks elements that are not zero; compute on toarray()"
             )
-        made._beside((places[left], zeros))
+        made._beside((places[left], others))
     return made
 
 
 def recorded(A):
-    """A sparse matrix of SciPy's as one of ours."""
+    """A sparse matrix of SciPy's, or of another library, as one of ours."""
     if isinstance(A, Base):
         return A
     return (_classes.get(A.format) or _classes[""])(A)
@@ -281,7 +305,7 @@ def full(A):
     coords, positions = elements(A._structure)
     places = np.concatenate([places_of(coords, A._structure.shape), A._rest[0]])
     values = ag.concat([gathered(ag.reshape(A._values, (-1,)), positions), A._rest[1]])
-    return values, of_places(places, np.array(raw(values)), A._structure.shape, kind_of_matrix(A)), positions.size
+    return values, of_places(places, np.array(host(values)), A._structure.shape, kind_of_matrix(A)), positions.size
 
 
 def parts(A):
@@ -289,13 +313,15 @@ def parts(A):
     if isinstance(A, Base):
         values, pattern, seen = full(A)
         return values, pattern, seen is not None
+    if is_foreign_matrix(A):
+        return A.data, structure_of(A), False
     if sparse.issparse(A):
         A = A.tocsr() if A.format in _OF_CELLS else A
         return A.data, A, False
     dense = dense_of(A)
     m, n = raw(dense).shape
     values = ag.reshape(ag.asarray(dense), (-1,))
-    pattern = sparse.csr_array((np.array(raw(values)), np.tile(np.arange(n), m), np.arange(m + 1) * n), shape=(m, n))
+    pattern = sparse.csr_array((np.array(host(values)), np.tile(np.arange(n), m), np.arange(m + 1) * n), shape=(m, n))
     return (values if isinstance(dense, Tensor) else raw(values)), pattern, True
 
 
@@ -313,7 +339,7 @@ class _Numbers:
             return type(operand)([self.of(one) for one in operand])
         if operand is None:
             return None
-        if isinstance(operand, Base) or sparse.issparse(operand):
+        if isinstance(operand, Base) or sparse.issparse(operand) or is_foreign_matrix(operand):
             places, values = entries(operand)
             kind = "array" if kind_of_matrix(operand) == "array" else "matrix"
             return of_places(places, self._add(values), operand.shape, kind).asformat(operand.format)
@@ -321,7 +347,7 @@ class _Numbers:
         values = ag.reshape(ag.asarray(dense), (-1,))
         numbers = self._add(values)
         if not is_tracked(values):
-            numbers[raw(values) == 0] = 0.0
+            numbers[host(values) == 0] = 0.0
         return numbers.reshape(np.shape(raw(dense)))
 
     def _add(self, values):
@@ -331,7 +357,8 @@ class _Numbers:
         return np.arange(self.count - n + 1.0, self.count + 1.0)
 
     def all(self):
-        return ag.concat([ag.asarray(v) for v in self.values])
+        on_device = [v for v in self.values if library_of((v,))]
+        return ag.concat([ag.asarray(placed(v, on_device[0]) if on_device else v) for v in self.values])
 
 
 def _plain_all(operand):
@@ -371,8 +398,8 @@ def moved(function, *operands, numbered=None):
         return made
     chosen = np.asarray(found).astype(np.int64)
     if np.any(chosen == 0):
-        values, chosen = ag.concat([ag.zeros(1, dtype=values.dtype), values]), chosen + 1
-    picked = ag.take(values, chosen.reshape(-1) - 1)
+        values, chosen = ag.concat([zeros(values, 1), values]), chosen + 1
+    picked = taken(values, chosen.reshape(-1) - 1)
     return like_matrix(_cast(ag.reshape(picked, np.shape(plain)), np.asarray(plain).dtype), plain)
 
 
@@ -381,7 +408,7 @@ def _share(made, source, plain, given):
     if made.format in _OF_CELLS or source.format in _OF_CELLS or made._merged:
         return
     if np.may_share_memory(plain.data, given.data):
-        same = plain.data.shape == given.data.shape and np.array_equal(raw(made._values), raw(source._values))
+        same = plain.data.shape == given.data.shape and np.array_equal(host(made._values), host(source._values))
         labels = np.arange(given.data.size, dtype=float).reshape(given.data.shape)
         given.data[...] = labels  # the plain operand is a copy of ours
         if same and np.array_equal(plain.data, labels):
@@ -394,6 +421,9 @@ def _share(made, source, plain, given):
 
 def _product(values, x, pattern, seen):
     """`seen`: how many of the values SciPy's own pattern has; the others are zeros."""
+    if library_of((values, x)) is not None:
+        check_libraries("the product", values, x)
+        return with_values(pattern, values) @ x
     values = np.asarray(values)
     if seen is not None:
         rows, columns, positions = coordinates(pattern)
@@ -405,6 +435,8 @@ def _product(values, x, pattern, seen):
 
 def _beside_values(pattern, values):
     """SciPy's matrix with other values in the order of its own, for a product alone: nothing is copied."""
+    if library_of((values,)) is not None:
+        return with_values(pattern, values)
     matrix = type(pattern)(pattern)
     matrix.data = values.reshape(pattern.data.shape)
     return matrix
@@ -422,7 +454,7 @@ def _recorded_product(g, ans, values, x, pattern):
         rows, columns, places = coordinates(pattern)
         x_ = ag.asarray(x)
         g_ = ag.reshape(ag.asarray(g), (-1, *x_shape[1:]))
-        terms = ag.take(g_, rows, axis=0) * conj(ag.take(x_, columns, axis=0))
+        terms = taken(g_, rows) * conj(taken(x_, columns))
         if terms.ndim == 2:
             terms = ag.sum(terms, axis=1)
         return ag.reshape(summed(terms, places, pattern.data.size), pattern.data.shape)
@@ -430,9 +462,9 @@ def _recorded_product(g, ans, values, x, pattern):
     def by_x():
         rows, columns, places = coordinates(pattern)
         turned = sparse.coo_array((np.ones(rows.size), (columns, rows)), shape=pattern.shape[::-1])
-        taken = ag.take(ag.reshape(ag.asarray(values), (-1,)), places)
+        chosen = taken(ag.reshape(ag.asarray(values), (-1,)), places)
         g_ = ag.reshape(ag.asarray(g), (-1, *x_shape[1:]))
-        return ag.reshape(_recorded_product(conj(taken), g_, turned, None), x_shape)
+        return ag.reshape(_recorded_product(conj(chosen), g_, turned, None), x_shape)
 
     return {"values": by_values, "x": by_x}
 
@@ -440,14 +472,15 @@ def _recorded_product(g, ans, values, x, pattern):
 @plainly("sparse._product", "x")
 def _turned_product(g, values, x, pattern, seen=None):
     """The gradient of x by SciPy's own product, with the values where the pattern has them."""
-    if pattern.data.size != np.size(values):
+    if pattern.data.size != values.size:
         return None
-    values = np.asarray(values)
-    turned = _beside_values(pattern, np.conj(values) if values.dtype.kind == "c" else values)
+    values = values if library_of((values,)) else np.asarray(values)
+    turned = _beside_values(pattern, values.conj() if values.dtype.kind == "c" else values)
     return (turned.T @ g.reshape(-1, *x.shape[1:])).reshape(x.shape)
 
 
 REGISTRY.pop("sparse._product")
+serve("sparse._product", _product)
 
 
 def product(A, x):

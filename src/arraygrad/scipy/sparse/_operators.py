@@ -1,7 +1,7 @@
 """Linear operators of scipy.sparse.linalg whose products depend on Tensors: their products, solutions, eigenvalues.
 
-May import: arraygrad, autograd.grad_mode, core.tensor, implicit, scipy._callbacks, scipy._guards, scipy.sparse,
-transforms, numpy, SciPy.
+May import: arraygrad, autograd.grad_mode, core.tensor, implicit, scipy._callbacks, scipy._guards, scipy._libraries,
+scipy.sparse, transforms, numpy, SciPy.
 
 SciPy's own operators convert what their functions return to plain arrays. `product_of` takes an operator apart instead,
 into one function of recorded operations: what the program has written (`matvec`, `_matvec` of a class), and sums,
@@ -21,9 +21,11 @@ from arraygrad.implicit.common import Arguments, ConvergenceError
 from arraygrad.implicit.linear import linear_solve
 from arraygrad.scipy._callbacks import lifted
 from arraygrad.scipy._guards import NotDifferentiable, raw
+from arraygrad.scipy._libraries import is_foreign_matrix, library_of, loaded_arrays
 from arraygrad.scipy.sparse._constants import recorded_of
+from arraygrad.scipy.sparse._devices import placed, sum_of_squares, theirs
 from arraygrad.scipy.sparse._grids import dense_of
-from arraygrad.scipy.sparse._matrices import parts, plain_of
+from arraygrad.scipy.sparse._matrices import native_of, parts
 from arraygrad.scipy.sparse._places import conj, is_tracked
 from arraygrad.scipy.sparse._recorded import Matrix, matrix_power
 from arraygrad.transforms.following import vjp
@@ -37,8 +39,10 @@ __all__ = [
     "depends",
     "eigen",
     "has_adjoint",
+    "ours",
     "plain_operator",
     "solved",
+    "tried",
 ]
 
 # A solution is the equation's if its residual is below this, relative.
@@ -135,6 +139,8 @@ def _of_values(matrix, adjoint, held):
 def _of_constants(matrix, adjoint):
     """The product with a matrix of SciPy's, or a dense one."""
     matrix = matrix.conj().T if adjoint else matrix
+    if is_foreign_matrix(matrix):
+        return lambda x, held: recorded_of(matrix) @ x
     if sparse.issparse(matrix):
         return lambda x, held: (recorded_of(matrix) if isinstance(x, Tensor) else matrix) @ x
     return lambda x, held: matrix @ x
@@ -173,7 +179,7 @@ def _of_functions(A, adjoint):
 
 def _as_array(found):
     found = dense_of(found)
-    return found if isinstance(found, Tensor) else np.asarray(found)
+    return found if isinstance(found, Tensor) or library_of((found,)) else np.asarray(found)
 
 
 def _plainly(function):
@@ -181,24 +187,46 @@ def _plainly(function):
 
     def call(x):
         with no_grad():
-            return np.asarray(raw(function(x)))
+            return raw(_as_array(raw(function(x))))
 
     return call
 
 
-def _scipy_operator(A, product, adjoint=None):
-    return _linalg.LinearOperator(A.shape, matvec=product, rmatvec=adjoint, dtype=A.dtype)
+def _scipy_operator(A, product, like, adjoint=None):
+    """SciPy's operator of a product, or that of the library of an array `like`."""
+    make = theirs("LinearOperator", _linalg.LinearOperator, like)
+    return make(A.shape, matvec=product, rmatvec=adjoint, dtype=A.dtype)
 
 
 def _plain_adjoint(A):
     return _plainly(lambda x: multiplied(A, x, True)) if has_adjoint(A) else None
 
 
-def plain_operator(A):
-    """An operator on plain arrays, such as a preconditioner: its products without a gradient."""
+def plain_operator(A, like):
+    """An operator on plain arrays like `like`, such as a preconditioner: its products without a gradient."""
     if isinstance(A, _linalg.LinearOperator):
-        return _scipy_operator(A, _plainly(lambda x: multiplied(A, x)), _plain_adjoint(A))
-    return plain_of(A)
+        return _scipy_operator(A, _plainly(lambda x: multiplied(A, x)), like, _plain_adjoint(A))
+    return native_of(A)
+
+
+def ours(A):
+    """An operator of another library as one of ours; anything else as it is."""
+    if not type(A).__module__.startswith("cupyx.scipy.sparse.linalg") or not hasattr(A, "matvec"):
+        return A
+    impl = "_CustomLinearOperator__rmatvec_impl"
+    adjoint = A.rmatvec if vars(A).get(impl, A) is not None else None
+    return LinearOperator(A.shape, matvec=A.matvec, rmatvec=adjoint, dtype=A.dtype)
+
+
+def tried(A, dtype=None):
+    """The product of an operator with zeros, of the first library whose arrays its functions take."""
+    n, error = A.shape[-1], None
+    for asarray in (np.asarray, *[module.asarray for module in loaded_arrays()]):
+        try:
+            return multiplied(A, asarray(np.zeros(n, dtype=A.dtype if dtype is None else dtype)))
+        except TypeError as caught:  # of a library that is given arrays of another one
+            error = error or caught
+    raise error
 
 
 def has_adjoint(A):
@@ -210,7 +238,7 @@ def depends(A):
     """Whether the products of an operator depend on Tensors that require grad: one product tells."""
     if not isinstance(A, _linalg.LinearOperator) or not ag.is_grad_enabled() or product_of(A) is None:
         return False
-    return is_tracked(multiplied(A, np.zeros(A.shape[1], dtype=A.dtype)))
+    return is_tracked(tried(A))
 
 
 # -- operators whose products are recorded ----------------------------------------------------------------------------
@@ -237,7 +265,7 @@ class LinearOperator(_linalg.LinearOperator, metaclass=_Kind):
     def _init_dtype(self):
         if self.dtype is None:  # found by a product whose value alone counts
             with no_grad():
-                self.dtype = np.asarray(raw(self.matvec(np.zeros(self.shape[-1], dtype=np.int8)))).dtype
+                self.dtype = raw(_as_array(tried(self, np.int8))).dtype
 
     def _multiplied(self, x, adjoint, columns):
         x = _as_array(x)
@@ -404,18 +432,18 @@ def solved(name, A, b, solver, options):
 
     def run(product, right):
         if not runs:
-            operator = _scipy_operator(A, _plainly(product), adjoint)
+            operator = _scipy_operator(A, _plainly(product), right, adjoint)
             x, info = solver(operator, right, **options)
             runs.append((product, right, x, info))
             return x
         _check(name, *runs[0][:3])
         rest = {key: value for key, value in options.items() if key not in ("x0", "callback", "callback_type", "show")}
-        operator = _scipy_operator(A, _plainly(product))
-        of = _linalg.gmres if name in _TAKE_ADJOINTS else solver
+        operator = _scipy_operator(A, _plainly(product), right)
+        of = theirs("gmres", _linalg.gmres, right) if name in _TAKE_ADJOINTS else solver
         if name in _TAKE_ADJOINTS:
             rest = {key: rest[key] for key in ("rtol", "atol", "maxiter") if key in rest}
         elif rest.get("M") is not None and name not in OWN_ADJOINT:
-            rest["M"] = _adjoint_of(rest["M"])
+            rest["M"] = _adjoint_of(rest["M"], right)
         x, info = of(operator, right, **rest)
         if info:
             raise RuntimeError(
@@ -427,12 +455,12 @@ def solved(name, A, b, solver, options):
     return x, runs[0][3]
 
 
-def _adjoint_of(M):
+def _adjoint_of(M, like):
     """The adjoint of a preconditioner, None where it has none: the gradient's system is solved without."""
-    if not isinstance(M, _linalg.LinearOperator):
+    if not hasattr(M, "rmatvec"):
         return M.conj().T
     try:
-        M.rmatvec(np.zeros(M.shape[0], dtype=M.dtype))
+        M.rmatvec(like * 0)
     except (TypeError, NotImplementedError):
         return None
     return M.H
@@ -441,7 +469,7 @@ def _adjoint_of(M):
 def _check(name, product, b, x):
     """Refuse the gradient of what is no solution."""
     with no_grad():
-        left, given = (float(np.linalg.norm(np.asarray(raw(v)))) for v in (raw(product(x)) - b, b))
+        left, given = (sum_of_squares(raw(v)) ** 0.5 for v in (raw(product(x)) - raw(b), b))
     if not left <= NEAR * given:
         raise ConvergenceError(
             f"scipy.sparse.linalg.{name}: the result is no solution: |A x - b| is {left:.3g} for |b| {given:.3g}, but "
@@ -463,9 +491,9 @@ class _Eigen:
         w, v = _taken_apart(x)
         g_w, g_v = _taken_apart(g)
         left = v * g_w
-        if np.any(raw(g_v)) or is_tracked(g_v):
-            dense = _columns(self.name, self._with(arrays), v.shape[0])
-            eye = np.eye(v.shape[0])
+        if is_tracked(g_v) or bool(raw(g_v).any()):
+            dense = _columns(self.name, self._with(arrays), v.shape[0], v)
+            eye = placed(np.eye(v.shape[0]), v)
             moved = [ag.matmul(ag.linalg.pinv(w[k] * eye - dense, rtol=1e-9), g_v[:, k]) for k in range(w.shape[0])]
             left = left + ag.stack(moved, axis=1)
         _, back = vjp(lambda *arrays: _of_each(self._with(arrays), v), *arrays)
@@ -491,18 +519,18 @@ def eigen(name, A, solve):
     function, held = product_of(A)
     function, parameters = lifted(f"scipy.sparse.linalg.{name}", function, (held,))
     arguments = Arguments(tuple(parameters))
-    w, v = solve(plain_operator(A))
-    solution = np.concatenate([w[None].astype(v.dtype), v])
+    w, v = solve(plain_operator(A, tried(A)))
+    solution = raw(ag.concat([ag.asarray(w[None].astype(v.dtype)), ag.asarray(v)]))
     return _taken_apart(arguments.attach(_Eigen(name, solution, function, arguments)))
 
 
-def _columns(name, function, n):
+def _columns(name, function, n, like):
     if n > LARGEST:
         raise NotDifferentiable(
             f"arraygrad.scipy.sparse.linalg.{name}: this derivative makes the operator dense, which is done up to "
             f"{LARGEST} rows"
         )
-    return _of_each(function, np.eye(n))
+    return _of_each(function, placed(np.eye(n), like))
 
 
 def as_matrix(A):
@@ -513,4 +541,4 @@ def as_matrix(A):
 def as_dense(name, A):
     """The matrix of an operator whose products depend on Tensors, recorded; anything else as it is."""
     A = as_matrix(A)
-    return _columns(name, lambda x: multiplied(A, x), A.shape[1]) if depends(A) else A
+    return _columns(name, lambda x: multiplied(A, x), A.shape[1], tried(A)) if depends(A) else A

@@ -1,6 +1,6 @@
 """Where the values of a sparse matrix stand: places of its elements, and sums and choices of values by place.
 
-May import: arraygrad, core.tensor, ops, scipy._guards, numpy, SciPy.
+May import: arraygrad, core.tensor, ops, scipy._guards, scipy.sparse._devices, numpy, SciPy.
 
 A place is the number of an element in the dense array, rows first, whatever the format and the number of axes. What
 is done with patterns is done with places, so it is done once for all formats.
@@ -13,10 +13,12 @@ import arraygrad as ag
 from arraygrad.core.tensor import Tensor, apply_op
 from arraygrad.ops import OPS
 from arraygrad.scipy._guards import raw
+from arraygrad.scipy._libraries import library_of
+from arraygrad.scipy.sparse._devices import beside, native
 
 __all__ = [
     "conj", "coordinates", "coordinates_of", "elements", "find_places", "gathered", "named_once", "places_of", "summed",
-    "summed_by_place", "with_values",
+    "summed_by_place", "taken", "with_values",
 ]  # fmt: skip
 
 
@@ -26,7 +28,7 @@ def conj(a):
 
 def summed(values, places, count):
     """Sums of values by place: the transpose of a gather."""
-    return apply_op(OPS["_take_adjoint"], (ag.asarray(values), places, (count,), 0))
+    return apply_op(OPS["_take_adjoint"], (ag.asarray(values), beside(values, places), (count,), 0))
 
 
 def gathered(values, places):
@@ -34,11 +36,21 @@ def gathered(values, places):
     n = raw(values).shape[0]
     if places.size == n and np.array_equal(places, np.arange(n)):
         return ag.asarray(values)
-    return ag.take(ag.asarray(values), places)
+    return taken(values, places)
+
+
+def taken(a, places, axis=0):
+    """The parts of `a` at `places` along an axis."""
+    return ag.take(ag.asarray(a), beside(a, places), axis=axis)
 
 
 def with_values(pattern, values):
-    """SciPy's matrix with other values in the order of its own, which it may reorder: they are a copy."""
+    """SciPy's matrix with other values in the order of its own, which it may reorder: they are a copy.
+
+    That of the library of the values, where it is another one.
+    """
+    if library_of((values,)) is not None:
+        return native(pattern, values)
     matrix = pattern.copy()
     matrix.data = np.array(values).reshape(pattern.data.shape)
     return matrix
@@ -78,7 +90,7 @@ def summed_by_place(places, values):
         return places, values
     unique, inverse = np.unique(places, return_inverse=True)
     if unique.size == places.size:
-        return unique, ag.take(ag.asarray(values), np.argsort(places, kind="stable"))
+        return unique, taken(values, np.argsort(places, kind="stable"))
     return unique, summed(values, inverse, unique.size)
 
 

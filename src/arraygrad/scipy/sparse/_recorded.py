@@ -1,6 +1,6 @@
 """`Matrix`: the operators and methods of SciPy's sparse classes, recorded.
 
-May import: arraygrad, core.tensor, scipy._guards, scipy.sparse, numpy, SciPy.
+May import: arraygrad, core.tensor, scipy._guards, scipy._libraries, scipy.sparse, numpy, SciPy.
 """
 
 import operator
@@ -13,6 +13,8 @@ import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._guards import NotDifferentiable, guarded, raw
+from arraygrad.scipy._libraries import chapter_of, is_foreign_matrix
+from arraygrad.scipy.sparse._devices import beside, host, indices_of, library_in, placed
 from arraygrad.scipy.sparse._grids import Grid, dense_of, like_matrix
 from arraygrad.scipy.sparse._matrices import (
     FORMATS,
@@ -22,6 +24,7 @@ from arraygrad.scipy.sparse._matrices import (
     kind_of_matrix,
     matched,
     moved,
+    native_of,
     plain_of,
     product,
     recorded,
@@ -38,7 +41,16 @@ from arraygrad.scipy.sparse._places import (
     summed_by_place,
 )  # fmt: skip
 
-__all__ = ["Matrix", "become", "is_sparse", "matrix_power", "refuse", "scipy_class", "sparse_product", "ufunc_of"]
+__all__ = [
+    "Matrix",
+    "is_sparse",
+    "matrix_power",
+    "recorded_beside",
+    "refuse",
+    "scipy_class",
+    "sparse_product",
+    "ufunc_of",
+]
 
 _OPERATORS = {
     "matmul": "matmul", "multiply": "mul", "add": "add", "subtract": "sub", "divide": "truediv", "power": "pow",
@@ -50,12 +62,14 @@ _COMPARISONS = {
 
 
 def scipy_class(matrix):
-    """The class of SciPy's that a matrix counts as."""
-    return getattr(sparse, f"{matrix.format}_{kind_of_matrix(matrix)}")
+    """The class of SciPy's, or of the library of its values, that a matrix counts as."""
+    library = library_in((matrix,))
+    module = sparse if library is None else chapter_of(library, "sparse")
+    return getattr(module, f"{matrix.format}_{kind_of_matrix(matrix)}")
 
 
 def is_sparse(value):
-    return isinstance(value, Base) or sparse.issparse(value)
+    return isinstance(value, Base) or sparse.issparse(value) or is_foreign_matrix(value)
 
 
 def ufunc_of(self, ufunc, method, *inputs, **kwargs):
@@ -182,7 +196,7 @@ class Matrix(Base):
         other = dense_of(other)
         if np.ndim(raw(other)) == 0:
             raise ValueError("Scalar operands are not allowed, use '*' instead")
-        return product(self, other if isinstance(other, Tensor) else np.asarray(other))
+        return product(self, other if isinstance(other, Tensor) or library_in((other,)) else np.asarray(other))
 
     def __rmatmul__(self, other):
         if is_sparse(other):
@@ -219,7 +233,7 @@ class Matrix(Base):
     def _scaled(self, with_number, number):
         """A * number or A / number: the pattern stays."""
         self._settle()
-        plain = with_number(self.pattern, raw(number))
+        plain = with_number(self._host, host(number))
         if not plain.data.shape == self._structure.data.shape or self.format in ("lil", "dok"):
             places, values = entries(self)
             return matched(plain, places, with_number(values, number))
@@ -255,7 +269,7 @@ class Matrix(Base):
         other = dense_of(other)
         if not is_sparse(other) and np.ndim(raw(other)) == 0:
             return self._scaled(operator.mul, other)
-        plain = self.pattern.multiply(plain_of(other))
+        plain = self._host.multiply(plain_of(other))
         shape = self.shape
         if not sparse.issparse(plain) or plain.shape != shape or (is_sparse(other) and other.shape != shape):
             dense = _dense(self) * _dense(other)
@@ -268,7 +282,8 @@ class Matrix(Base):
             return matched(plain, places, values * gathered(factors, at[known]))
         other = ag.asarray(other)
         coords = coordinates_of(places, shape)[len(shape) - other.ndim :]
-        factors = other[tuple(np.zeros_like(c) if n == 1 else c for c, n in zip(coords, other.shape, strict=True))]
+        coords = [np.zeros_like(c) if n == 1 else c for c, n in zip(coords, other.shape, strict=True)]
+        factors = other[tuple(beside(other, c) for c in coords)]
         return matched(plain, places, values * factors)
 
     def __truediv__(self, other):
@@ -277,7 +292,7 @@ class Matrix(Base):
         other = dense_of(other)
         if np.ndim(raw(other)) == 0:
             return self._scaled(operator.truediv, other)
-        plain = self.pattern / raw(other)
+        plain = self._host / host(other)
         found = self.multiply(1.0 / ag.asarray(other))
         return found if sparse.issparse(plain) else like_matrix(found.toarray(), plain)
 
@@ -293,11 +308,11 @@ class Matrix(Base):
     def power(self, n, dtype=None):
         """The elements to the power of `n`."""
         if np.ndim(raw(n)) != 0:
-            self.pattern.power(raw(n))  # SciPy's own error
+            self._host.power(host(n))  # SciPy's own error
             refuse("powers that are arrays have")
         if dtype is not None:
             return self.astype(dtype).power(n)
-        return self._mapped(lambda m: m.power(raw(n)), lambda values: values**n)
+        return self._mapped(lambda m: m.power(host(n)), lambda values: values**n)
 
     def __pow__(self, exponent):
         return self.power(exponent) if kind_of_matrix(self) == "array" else matrix_power(self, exponent)
@@ -310,14 +325,14 @@ class Matrix(Base):
         other = dense_of(other)
         if not is_sparse(other):
             if np.ndim(raw(other)) == 0:
-                self.pattern + raw(other)  # SciPy's own error
+                self._host + host(other)  # SciPy's own error
                 refuse("the sum with a number that is not zero has")
             dense = ag.asarray(other)
             found = _dense(self) + dense if sign > 0 else _dense(self) - dense
-            return like_matrix(found, self.pattern + raw(other))
+            return like_matrix(found, self._host + host(other))
         if self.shape != other.shape:
             refuse("sums of sparse matrices that are broadcast have")
-        plain = self.pattern + plain_of(other) if sign > 0 else self.pattern - plain_of(other)
+        plain = self._host + plain_of(other) if sign > 0 else self._host - plain_of(other)
         (places, values), (theirs, more) = entries(self), entries(other)
         more = ag.asarray(more) if sign > 0 else -ag.asarray(more)
         both = np.concatenate([places, theirs]), ag.concat([ag.asarray(values), more])
@@ -347,7 +362,7 @@ class Matrix(Base):
     def _summed(self, axis, dtype, out, name):
         if out is not None:
             refuse("out= has", "the result")
-        plain = getattr(self.pattern, name)(axis=axis, dtype=dtype)
+        plain = getattr(self._host, name)(axis=axis, dtype=dtype)
         places, values = entries(self, unique=False)
         values = ag.asarray(values)
         if raw(values).dtype != np.asarray(plain).dtype:
@@ -380,7 +395,7 @@ class Matrix(Base):
     def _selected(self, name, axis, out, explicit):
         if out is not None:
             refuse("out= has", "the result")
-        plain = self.pattern
+        plain = self._host
         found = getattr(plain, name)(axis=axis, explicit=explicit)
         at = np.asarray(getattr(plain, f"arg{name}")(axis=axis, explicit=explicit)).reshape(-1)
         follow(self, plain)
@@ -406,7 +421,7 @@ class Matrix(Base):
 
     def _extreme(self, name, other):
         chooses = getattr(ag, name)
-        plain = getattr(self.pattern, name)(plain_of(other))
+        plain = getattr(self._host, name)(plain_of(other))
         places, values = entries(self)
         values = ag.asarray(values)
         if not is_sparse(other):
@@ -543,15 +558,15 @@ class Matrix(Base):
 
     def astype(self, dtype, casting="unsafe", copy=True):
         """Of another dtype; integers have no derivative."""
-        plain = self.pattern.astype(dtype, casting=casting)
+        plain = self._host.astype(dtype, casting=casting)
         if plain.dtype == self.dtype:
             return self.copy() if copy else self
         if plain.dtype.kind not in "fc":
-            return plain
+            return self.pattern.astype(dtype) if library_in((self,)) else plain
         return matched(plain, *entries(self))
 
     def _in_place(self, name):
-        plain = self.pattern
+        plain = self._host
         getattr(plain, name)()
         made = matched(plain, *entries(self))
         self._replace(made)
@@ -579,7 +594,7 @@ class Matrix(Base):
     # -- elementwise functions that keep zeros ------------------------------------------------------------------------
 
     def _mapped(self, of_plain, function):
-        given = self.pattern
+        given = self._host
         plain = of_plain(given)
         follow(self, given)
         places, values = entries(self)
@@ -612,13 +627,23 @@ class Matrix(Base):
         if name in _INDICES:
             self._settle()
             self._check_named_once(name)
-            return getattr(self._structure, name)
+            return self._index_arrays(name)
         if name.startswith("to") and name[2:] in FORMATS:
             return lambda *args, **options: _converted(self, name, args, options)
+        if not hasattr(scipy_class(self), name):
+            raise AttributeError(f"{scipy_class(self).__name__!r} object has no attribute {name!r}")
         value = getattr(self.scipy_object, name)
         if not callable(value):
             return value
         return guarded(f"sparse.{self.format}_{kind_of_matrix(self)}.{name}", value, "the method has no rule here")
+
+    def _index_arrays(self, name):
+        found = getattr(self._structure, name)
+        if library_in((self,)) is None or not isinstance(found, (np.ndarray, tuple)) or name == "blocksize":
+            return found
+        if name == "coords":
+            return tuple(beside(self._values, one) for one in found)
+        return indices_of(self._structure, self._values, name)
 
     def __setattr__(self, name, value):
         if name in _INDICES or name in ("shape", "dtype"):
@@ -638,22 +663,22 @@ class Matrix(Base):
     # Comparisons are constant wherever they have a derivative.
 
     def __eq__(self, other):
-        return self.pattern == plain_of(other)
+        return self.pattern == native_of(other)
 
     def __ne__(self, other):
-        return self.pattern != plain_of(other)
+        return self.pattern != native_of(other)
 
     def __lt__(self, other):
-        return self.pattern < plain_of(other)
+        return self.pattern < native_of(other)
 
     def __le__(self, other):
-        return self.pattern <= plain_of(other)
+        return self.pattern <= native_of(other)
 
     def __gt__(self, other):
-        return self.pattern > plain_of(other)
+        return self.pattern > native_of(other)
 
     def __ge__(self, other):
-        return self.pattern >= plain_of(other)
+        return self.pattern >= native_of(other)
 
     def __repr__(self):
         return f"<arraygrad {self.pattern!r}>"
@@ -708,49 +733,6 @@ def _plain_key(key):
     return plain_of(key)
 
 
-def become(constant, matrix, written=True):
-    """Turn an object of SciPy's class into a recorded matrix: everybody who holds it sees what is written.
-
-    Another object that shares its memory, as its transpose does, would not where values are `written` into it: that is
-    refused.
-    """
-    for name in ("data", "_dict"):
-        if written and _held_elsewhere(vars(constant), name):
-            raise NotDifferentiable(
-                f"arraygrad.scipy.sparse: a Tensor that requires grad is written into a {constant.format} matrix whose "
-                "values other arrays or matrices share: write into its copy()"
-            )
-    if isinstance(constant, dict):
-        dict.clear(constant)
-    vars(constant).clear()
-    constant.__class__ = type(matrix)
-    vars(constant).update(vars(matrix))
-
-
-def _holders(owner, name):
-    held = owner.get(name)
-    return sys.getrefcount(held)
-
-
-def _holders_of_base(array):
-    base = array.base
-    return sys.getrefcount(base)
-
-
-# What these count for something that nobody else holds differs between versions of Python.
-_ALONE = _holders({"data": [0]}, "data")
-_BASE_ALONE = _holders_of_base(np.empty(2)[:1])
-
-
-def _held_elsewhere(owner, name):
-    """Whether the object of this name, or the array that it is a part of, has other holders than `owner`."""
-    if name not in owner:
-        return False
-    if _holders(owner, name) > _ALONE:
-        return True
-    return isinstance(getattr(owner[name], "base", None), np.ndarray) and _holders_of_base(owner[name]) > _BASE_ALONE
-
-
 # -- products of sparse matrices --------------------------------------------------------------------------------------
 
 
@@ -759,7 +741,7 @@ def sparse_product(a, b):
     if a.ndim != 2 or b.ndim != 2:
         return ag.matmul(_dense(a), _dense(b))
     plain = plain_of(a) @ plain_of(b)
-    if not tracked(a, b) or not is_grad_enabled():
+    if (not tracked(a, b) or not is_grad_enabled()) and library_in((a, b)) is None:
         return recorded(plain)
     (left, u), (right, v) = entries(a), entries(b)
     i, k = coordinates_of(left, a.shape)
@@ -775,10 +757,8 @@ def sparse_product(a, b):
 def matrix_power(A, n):
     """A @ A @ ... of a square matrix."""
     plain = sparse.linalg.matrix_power(plain_of(A), n)
-    if not tracked(A):
-        return recorded(plain)
-    if n == 0:
-        return recorded(plain)
+    if not tracked(A) or n == 0:
+        return recorded_beside(plain, A)
     found, square = None, A
     while n:
         if n & 1:
@@ -788,6 +768,12 @@ def matrix_power(A, n):
     if found is A:
         return A.copy()
     return _in_pattern(plain, found)
+
+
+def recorded_beside(plain, like):
+    """A constant matrix of SciPy's as one of ours, its values in the library of the matrix or array `like`."""
+    values = getattr(like, "_values", getattr(like, "data", like) if is_foreign_matrix(like) else like)
+    return recorded(plain) if library_in((values,)) is None else Matrix(plain, placed(plain.data, values))
 
 
 def _in_pattern(plain, found):

@@ -1,6 +1,6 @@
 """Eigenvalues, singular values and exponentials of sparse matrices, and least squares by LSMR.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy.linalg, scipy.sparse, numpy, SciPy.
+May import: arraygrad, core.tensor, scipy._declare, scipy._libraries, scipy.linalg, scipy.sparse, numpy, SciPy.
 
 An eigenvalue of a symmetric matrix has the gradient v_i v_j at the element (i, j) of the pattern (Giles 2008): that
 costs no more than the product. Eigenvectors, and what is not symmetric, are differentiated through the dense matrix.
@@ -12,13 +12,15 @@ from scipy.sparse import linalg as _linalg
 import arraygrad as ag
 from arraygrad.scipy._declare import REGISTRY, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
+from arraygrad.scipy._libraries import serve
 from arraygrad.scipy.linalg import _factors as _declared  # noqa: F401 (declares svd, eigvals)
 from arraygrad.scipy.linalg import _functions as _declared_too  # noqa: F401 (declares expm)
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
+from arraygrad.scipy.sparse._devices import library_in, on_host_only, placed, theirs
 from arraygrad.scipy.sparse._grids import dense_of
 from arraygrad.scipy.sparse._matrices import kept_copy, parts, tracked
-from arraygrad.scipy.sparse._operators import LARGEST, as_dense, as_matrix, depends, eigen, plain_operator
-from arraygrad.scipy.sparse._places import conj, coordinates, summed, with_values
+from arraygrad.scipy.sparse._operators import LARGEST, as_dense, as_matrix, depends, eigen, ours, plain_operator, tried
+from arraygrad.scipy.sparse._places import conj, coordinates, summed, taken, with_values
 from arraygrad.scipy.sparse._recorded import Matrix
 
 __all__ = ["declare"]
@@ -39,8 +41,8 @@ def _dense(name, values, pattern):
         )
     rows, columns, places = coordinates(pattern)
     m, n = pattern.shape
-    taken = ag.take(ag.reshape(ag.asarray(values), (-1,)), places)
-    return ag.reshape(summed(taken, rows * n + columns, m * n), (m, n))
+    chosen = taken(ag.reshape(ag.asarray(values), (-1,)), places)
+    return ag.reshape(summed(chosen, rows * n + columns, m * n), (m, n))
 
 
 def _tracked(name, A, *rest):
@@ -64,20 +66,28 @@ def _eigen(g, ans, values, pattern):
     left = v * g_w if g_w is not None else 0.0 * v
     if g_v is not None:
         dense = _dense("eigsh", values, pattern)
-        eye = np.eye(dense.shape[0])
+        eye = placed(np.eye(dense.shape[0]), dense)
         moved = [ag.matmul(ag.linalg.pinv(w[k] * eye - dense, rtol=1e-9), g_v[:, k]) for k in range(w.shape[0])]
         left = left + ag.stack(moved, axis=1)
-    terms = ag.sum(ag.take(left, rows, axis=0) * conj(ag.take(v, columns, axis=0)), axis=1)
+    terms = ag.sum(taken(left, rows) * conj(taken(v, columns)), axis=1)
     return ag.reshape(summed(terms, places, pattern.data.size), pattern.data.shape)
 
 
 REGISTRY.pop("sparse.linalg._eigen")
+serve("sparse.linalg._eigen", _eigen_values)
 
 
 def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True,
           Minv=None, OPinv=None, mode="normal", **further):  # fmt: skip
     """scipy.sparse.linalg.eigsh, differentiable in the values of A; separate eigenvalues."""
     given = (sigma, which, v0, ncv, maxiter, tol)
+    A = ours(A)
+    like = A if isinstance(A, Matrix) or not isinstance(A, _linalg.LinearOperator) else tried(A)
+    if library_in((like,)) is not None:
+        settings = dict(
+            zip("M sigma which v0 ncv maxiter tol Minv OPinv".split(), (M, *given, Minv, OPinv), strict=True)
+        )
+        return _eigsh_on_device(A, k, like, {**settings, **further}, return_eigenvectors)
     if depends(A) and not holds_tensor((M, *given), grad=True) and M is None:
         solve = lambda operator: _linalg.eigsh(operator, k, None, *given, True, Minv, OPinv, mode, **further)
         w, v = eigen("eigsh", A, solve)
@@ -93,10 +103,31 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     return (w, v) if return_eigenvectors else w
 
 
+_EIGSH_DEFAULTS = {"which": "LM", "tol": 0}
+
+
+def _eigsh_on_device(A, k, like, settings, return_eigenvectors):
+    """eigsh by the library of the array or matrix `like`."""
+    given = {key: value for key, value in settings.items() if value is not _EIGSH_DEFAULTS.get(key)}
+    if holds_tensor(given, grad=True):
+        raise NotDifferentiable("arraygrad.scipy.sparse.linalg.eigsh: it is differentiable in A alone")
+    function = theirs("eigsh", _linalg.eigsh, like, given)
+    given = {key: raw(value) for key, value in given.items()}
+    solve = lambda matrix: function(matrix, k, **given)
+    if depends(A):
+        w, v = eigen("eigsh", A, solve)
+    elif isinstance(A, _linalg.LinearOperator) and as_matrix(A) is A:
+        w, v = solve(plain_operator(A, like))
+    else:
+        w, v = _eigen(*_parts(as_matrix(A)), solve)
+    return (w, v) if return_eigenvectors else w
+
+
+@on_host_only("lobpcg")
 def lobpcg(A, X, B=None, M=None, Y=None, **options):
     """scipy.sparse.linalg.lobpcg, differentiable in the values of A; separate eigenvalues."""
     by_products = depends(A)
-    A, M = as_matrix(A), plain_operator(M)
+    A, M = as_matrix(A), plain_operator(M, X)
     if not by_products and not _tracked("lobpcg", A, X, B, M, Y):
         return _linalg.lobpcg(raw(A), raw(X), raw(B), raw(M), raw(Y), **options)
     if B is not None or Y is not None or options.get("retLambdaHistory") or options.get("retResidualNormsHistory"):
@@ -108,6 +139,7 @@ def lobpcg(A, X, B=None, M=None, Y=None, **options):
 # -- through the dense matrix -----------------------------------------------------------------------------------------
 
 
+@on_host_only("eigs")
 def eigs(A, k=6, *args, return_eigenvectors=True, **options):
     """scipy.sparse.linalg.eigs, differentiable in the values of A; separate eigenvalues, vectors up to their phase."""
     A = as_dense("eigs", A)
@@ -138,6 +170,7 @@ def _nearest(found, every):
     return np.array(chosen, dtype=int)
 
 
+@on_host_only("svds")
 def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_singular_vectors=True, **options):
     """scipy.sparse.linalg.svds, differentiable in the values of A; separate singular values."""
     given = (ncv, tol, which, v0, maxiter)
@@ -172,6 +205,7 @@ def _recorded_multiply(g, ans, A):
 REGISTRY.pop("sparse.linalg._expm_multiply")
 
 
+@on_host_only("expm_multiply")
 def expm_multiply(A, B, start=None, stop=None, num=None, endpoint=None, traceA=None):
     """scipy.sparse.linalg.expm_multiply, differentiable in B, and in A through the dense matrix."""
     A = as_dense("expm_multiply", A)
@@ -195,6 +229,7 @@ def expm_multiply(A, B, start=None, stop=None, num=None, endpoint=None, traceA=N
 def declare(chapter, least_squares, wanted):
     """Put the functions into the chapter; `least_squares` is the rule of LSQR."""
 
+    @on_host_only("lsmr")
     def lsmr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, maxiter=None, show=False, x0=None):
         """scipy.sparse.linalg.lsmr of a matrix of full rank, without damping: x and the norm of r are recorded."""
         A = as_dense("lsmr", A)

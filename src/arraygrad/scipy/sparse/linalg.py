@@ -1,6 +1,7 @@
 """scipy.sparse.linalg: solutions of sparse systems, direct and iterative, in the values and the right side.
 
-May import: arraygrad, core.tensor, implicit.common, scipy._declare, scipy._told, scipy.sparse._matrices, numpy, SciPy.
+May import: arraygrad, core.tensor, implicit.common, scipy._declare, scipy._libraries, scipy._told, scipy.sparse, numpy,
+SciPy.
 
 With A x = b and a gradient g, A^H w = g is solved the same way: b gets w, the value at (i, j) gets -w_i conj(x_j).
 """
@@ -15,9 +16,11 @@ from arraygrad.engine.node import is_grad_enabled
 from arraygrad.implicit.common import ConvergenceError
 from arraygrad.scipy._declare import REGISTRY, Chapter, mirror, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._libraries import is_foreign_matrix, library_of, serve
 from arraygrad.scipy._told import telling
 from arraygrad.scipy.sparse import _functions_of_matrices
 from arraygrad.scipy.sparse._constants import CLASSES
+from arraygrad.scipy.sparse._devices import check_libraries, library_in, on_host_only, sum_of_squares, theirs
 from arraygrad.scipy.sparse._factored import Factors
 from arraygrad.scipy.sparse._grids import Grid, dense_of
 from arraygrad.scipy.sparse._matrices import NAMES, follow, matched, parts, plain_of, tracked
@@ -28,10 +31,11 @@ from arraygrad.scipy.sparse._operators import (
     as_dense,
     depends,
     has_adjoint,
+    ours,
     plain_operator,
     solved,
 )  # fmt: skip
-from arraygrad.scipy.sparse._places import conj, coordinates, summed, with_values
+from arraygrad.scipy.sparse._places import conj, coordinates, summed, taken, with_values
 from arraygrad.scipy.sparse._recorded import Matrix, is_sparse
 from arraygrad.scipy.sparse._spectra import declare
 
@@ -55,7 +59,7 @@ class _System:
     def check(self, values, b, x):
         """Refuse the gradient of what is no solution. All raw."""
         matrix = self.pattern if values is None else with_values(self.pattern, values)
-        left, given = (float(np.linalg.norm(v)) for v in (matrix @ x - b, b))
+        left, given = (sum_of_squares(v) ** 0.5 for v in (matrix @ x - b, b))
         if not left <= _NEAR * given:
             raise ConvergenceError(
                 f"scipy.sparse.linalg.{self.name}: the result is no solution: |A x - b| is {left:.3g} for |b| "
@@ -85,11 +89,12 @@ class _System:
 def _solution(values, b, system):
     if values is None:
         return system.solve(system.pattern, b)
+    check_libraries("the solution", values, b)
     return system.solve(_pruned(with_values(system.pattern, values), system.pruned), b)
 
 
 def _pruned(matrix, wanted):
-    if wanted:
+    if wanted and not is_foreign_matrix(matrix):
         matrix = matrix.tocsc()
         matrix.eliminate_zeros()
     return matrix
@@ -98,17 +103,16 @@ def _pruned(matrix, wanted):
 @ruled("sparse.linalg._solution", _solution, "values b", GILES)
 def _recorded_solution(g, ans, values, b, system):
     if system.name:
-        known = None if values is None else np.asarray(raw(values))
-        system.check(known, np.asarray(raw(b)), np.asarray(raw(ans)))
+        system.check(*[raw(v) if library_of((v,)) or v is None else np.asarray(raw(v)) for v in (values, b, ans)])
     if isinstance(system.pattern, _linalg.LinearOperator):
         return {"b": _recorded_solution(None, g, system.adjoint())}
     places_of = coordinates(system.pattern)
     rows, columns, places = places_of
-    taken = conj(ag.take(ag.reshape(ag.asarray(values), (-1,)), places))
-    w = _recorded_solution(taken, g, system.turned(places_of))
+    chosen = conj(taken(ag.reshape(ag.asarray(values), (-1,)), places))
+    w = _recorded_solution(chosen, g, system.turned(places_of))
 
     def by_values():
-        terms = -(ag.take(w, rows, axis=0) * conj(ag.take(ans, columns, axis=0)))
+        terms = -(taken(w, rows) * conj(taken(ans, columns)))
         if terms.ndim == 2:
             terms = ag.sum(terms, axis=1)
         return ag.reshape(summed(terms, places, system.pattern.data.size), system.pattern.data.shape)
@@ -117,6 +121,7 @@ def _recorded_solution(g, ans, values, b, system):
 
 
 REGISTRY.pop("sparse.linalg._solution")
+serve("sparse.linalg._solution", _solution)
 
 
 def _parts(A):
@@ -138,7 +143,16 @@ def _solved(A, b, solve, name=""):
 
 
 def _wanted(A, b):
-    return isinstance(b, (Tensor, Grid, Matrix)) or isinstance(A, (Tensor, Grid, Matrix, Operator))
+    return (
+        isinstance(b, (Tensor, Grid, Matrix))
+        or isinstance(A, (Tensor, Grid, Matrix, Operator))
+        or library_in((A, b)) is not None
+    )
+
+
+def _chosen(given, defaults):
+    """The arguments of a call that are not their default, which the namesake of another library has to know."""
+    return {key: value for key, value in given.items() if value is not defaults.get(key)}
 
 
 @_CHAPTER.object("spsolve", "A b", GILES)
@@ -146,18 +160,30 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True):
     """scipy.sparse.linalg.spsolve, differentiable in the values of A and in the right side."""
     if not _wanted(A, b):
         return _linalg.spsolve(A, b, permc_spec, use_umfpack)
+    if is_sparse(b) and library_in((A, b)) is not None:
+        raise NotDifferentiable(
+            "arraygrad.scipy.sparse.linalg.spsolve: the right side of a system on a device is an array: take "
+            "b.toarray()"
+        )
     if is_sparse(b):
         plain = _linalg.spsolve(plain_of(A), plain_of(b), permc_spec, use_umfpack)
         x = spsolve(A, Matrix(b).toarray(), permc_spec, use_umfpack)
         return matched(plain, np.arange(x.size, dtype=np.int64), ag.reshape(x, (-1,))) if is_sparse(plain) else x
     _sorted(A, ("csc", "csr"))
-    return _solved(A, b, lambda A, b: _linalg.spsolve(A.tocsc(), b, permc_spec, use_umfpack))
+    given = _chosen({"permc_spec": permc_spec, "use_umfpack": use_umfpack}, {"permc_spec": None, "use_umfpack": True})
+
+    def solve(A, b):
+        if library_of((b,)) is not None:
+            return theirs("spsolve", _linalg.spsolve, b, given)(A.tocsr(), b)
+        return _linalg.spsolve(A.tocsc(), b, permc_spec, use_umfpack)
+
+    return _solved(A, b, solve)
 
 
 def _sorted(A, formats):
     """SciPy's direct solvers sort and sum the elements of a matrix in place."""
     if isinstance(A, Matrix) and A.format in formats:
-        given = A.pattern
+        given = A._host
         given.sum_duplicates()
         follow(A, given)
 
@@ -172,14 +198,15 @@ def _by_products(name, A, b):
 
 
 def _iterative(name):
-    theirs = getattr(_linalg, name)
+    own = getattr(_linalg, name)
 
     def function(A, b, *args, **options):
+        A = ours(A)
         if options.get("M") is not None:
-            options["M"] = plain_operator(options["M"])  # the solution does not depend on it
+            options["M"] = plain_operator(ours(options["M"]), b)  # the solution does not depend on it
         by_products = _by_products(name, A, b)
         if not by_products and not _wanted(A, b):
-            return theirs(A, b, *args, **options)
+            return own(A, b, *args, **options)
         flags = []
         x0 = options.pop("x0", args[0] if args else None)
         told = options.pop("callback", None)
@@ -190,9 +217,10 @@ def _iterative(name):
             start = {"x0": raw(x0)} if x0 is not None and not flags else {}
             if told is not None and not flags:  # nor is the callback
                 start["callback"] = telling(f"sparse.linalg.{name}", told, tensors)
-            if isinstance(A, (_linalg.LinearOperator, sparse.sparray, sparse.spmatrix)) and b.ndim == 2:
+            if (isinstance(A, _linalg.LinearOperator) or is_sparse(A)) and b.ndim == 2:
                 raise NotDifferentiable(f"arraygrad.scipy.sparse.linalg.{name}: one right side has a derivative")
-            x, info = theirs(A if isinstance(A, _linalg.LinearOperator) else A.tocsr(), b, **start, **options)
+            solver = theirs(name, own, b, {**start, **options})
+            x, info = solver(A.tocsr() if is_sparse(A) else A, b, **start, **options)
             if flags and info:
                 raise RuntimeError(
                     f"arraygrad.scipy.sparse.linalg.{name}: the gradient's system did not converge (info={info})"
@@ -205,7 +233,7 @@ def _iterative(name):
                 options["x0"] = raw(x0)
             if told is not None:
                 options["callback"] = telling(f"sparse.linalg.{name}", told, tensors)
-            return solved(name, A, _vector(b), theirs, options)
+            return solved(name, A, _vector(b), theirs(name, own, b, options), options)
         x = _solved(A, b, solve, name)
         return x, flags[0]
 
@@ -223,7 +251,8 @@ def splu(A, *args, **options):
     """scipy.sparse.linalg.splu; the result's `solve` is differentiable in the values of A and in the right side."""
     _sorted(A, ("csc",))
     values, pattern, pruned = _parts(A)
-    return Factors(values, pattern, lambda A: _linalg.splu(_pruned(A, pruned).tocsc(), *args, **options))
+    make = theirs("splu", _linalg.splu, values, options)
+    return Factors(values, pattern, lambda A: make(_pruned(A, pruned).tocsc(), *args, **options))
 
 
 @_CHAPTER.object("factorized", "A b", GILES)
@@ -233,6 +262,7 @@ def factorized(A):
 
 
 @_CHAPTER.object("lsqr", "A b", "Golub and Pereyra (1973), on the pattern")
+@on_host_only("lsqr")
 def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=False, calc_var=False, x0=None):
     """scipy.sparse.linalg.lsqr of a matrix of full rank, without damping.
 
@@ -276,26 +306,26 @@ def _recorded_least_squares(g, ans, values, b, pattern, settings):
     """
     rows, columns, places = coordinates(pattern)
     m, n = pattern.shape
-    taken = ag.take(ag.reshape(ag.asarray(values), (-1,)), places)
+    chosen = ag.take(ag.reshape(ag.asarray(values), (-1,)), places)
     if "found" in settings:
         exact = _least_squares(np.asarray(raw(values)), np.asarray(raw(b)), pattern, {})
         _refuse_unless_near(settings["name"], np.asarray(raw(ans)), exact)
         settings = {}
     upright = sparse.coo_array((np.ones(rows.size), (rows, columns)), shape=(m, n))
     turned = sparse.coo_array((np.ones(rows.size), (columns, rows)), shape=(n, m))
-    w = _recorded_least_squares(taken, g, turned, settings)
+    w = _recorded_least_squares(chosen, g, turned, settings)
 
     def times(x):
-        return Matrix(with_values(upright, raw(taken)), taken) @ x
+        return Matrix(with_values(upright, raw(chosen)), chosen) @ x
 
     def by_values():
         terms = -(ag.take(w, rows) * ag.take(ans, columns))
         if m > n:
-            z = _recorded_least_squares(taken, w, upright, settings)
+            z = _recorded_least_squares(chosen, w, upright, settings)
             terms = terms + ag.take(ag.asarray(b) - times(ans), rows) * ag.take(z, columns)
         elif n > m:
-            u = _recorded_least_squares(taken, ans, turned, settings)
-            outside = g - _recorded_least_squares(taken, times(g), upright, settings)
+            u = _recorded_least_squares(chosen, ans, turned, settings)
+            outside = g - _recorded_least_squares(chosen, times(g), upright, settings)
             terms = terms + ag.take(u, rows) * ag.take(outside, columns)
         return ag.reshape(summed(terms, places, pattern.data.size), pattern.data.shape)
 
@@ -314,7 +344,9 @@ def aslinearoperator(A):
     """scipy.sparse.linalg.aslinearoperator, whose products are recorded for a matrix of Tensors."""
     if isinstance(A, (Grid, Tensor)) and tracked(A):
         A = CLASSES["csr_array"](A)
-    return Operator(A) if isinstance(A, Matrix) and tracked(A) else _linalg.aslinearoperator(plain_of(A))
+    if is_foreign_matrix(A) or (isinstance(A, Matrix) and (tracked(A) or library_in((A,)))):
+        return Operator(A if isinstance(A, Matrix) else Matrix(A))
+    return _linalg.aslinearoperator(plain_of(A))
 
 
 @_CHAPTER.object("spsolve_triangular", "A b", GILES)
@@ -324,10 +356,19 @@ def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False, u
         return _linalg.spsolve_triangular(A, b, lower, overwrite_A, overwrite_b, unit_diagonal)
     if unit_diagonal:
         raise NotDifferentiable("arraygrad.scipy.sparse.linalg.spsolve_triangular: unit_diagonal has no rule")
-    plain = _linalg.spsolve_triangular(plain_of(A), plain_of(dense_of(b)), lower)
+    if library_in((A, b)) is not None:
+        shape = raw(dense_of(b)).shape
+    else:
+        shape = np.shape(_linalg.spsolve_triangular(plain_of(A), plain_of(dense_of(b)), lower))
     if is_sparse(A):  # zeros on the other side, which are not read
         A = (NAMES["tril"] if lower else NAMES["triu"])(A)
-    return ag.reshape(_solved(A, b, lambda A, b: _linalg.spsolve(A.tocsc(), b)), np.shape(plain))
+
+    def solve(A, b):
+        if library_of((b,)) is not None:
+            return theirs("spsolve", _linalg.spsolve, b)(A.tocsr(), b)
+        return _linalg.spsolve(A.tocsc(), b)
+
+    return ag.reshape(_solved(A, b, solve), shape)
 
 
 _CHAPTER.constants("spbandwidth", "is_sptriangular")
