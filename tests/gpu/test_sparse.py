@@ -92,6 +92,7 @@ SOLVED = {
     "gmres": NAMES + "return la.gmres(csr, x[:5], **tight)[0]",
     "bicgstab": NAMES + "return la.bicgstab(csr, x[:5], **tight)[0]",
     "cgs": NAMES + "return la.cgs(csr, x[:5], **tight)[0]",
+    "minres": SYMMETRIC + "return la.minres(s, x[:5], **{'tol' if hasattr(cp, 'asnumpy') else 'rtol': 1e-12})[0]",
     "cg of a constant": "s = sp.csr_matrix((v, cols, ptr), shape=(5, 5)); return la.cg(s + s.T, x[:5], **tight)[0]",
     "cg of an operator": "return la.cg(la.LinearOperator((5, 5), matvec=lambda y: x[0] * y, dtype='d'), b, **tight)[0]",
     "gmres of an operator": "A = la.LinearOperator((5, 5), matvec=lambda y: x[:5] * y + y[::-1], "
@@ -254,3 +255,25 @@ def test_what_cupyx_lacks_is_refused_in_words(cupy, name):
     csr = sparse.csr_matrix((x, cupy.asarray(COLUMNS), cupy.asarray(POINTERS)), shape=(N, N))
     with pytest.raises(TypeError, match=words):
         eval(text, {"csr": csr, "b": cupy.asarray(B), "la": linalg, "ag": ag, "np": np})
+
+
+@pytest.mark.parametrize("kind", ["constant", "data", "values of a Tensor", "callable", "columns"])
+def test_linear_solve(cupy, kind):
+    def f(x, b, sparse, cp):
+        where = cp.asarray(COLUMNS), cp.asarray(POINTERS)
+        if kind == "callable":
+            return ag.implicit.linear_solve(lambda y: x[:N] * y + 0.5 * y[::-1], b)
+        if kind == "values of a Tensor":
+            return ag.implicit.linear_solve(ours.csr_matrix((x, *where), shape=(N, N)), b)
+        matrix = sparse.csr_matrix((cp.asarray(X), *where), shape=(N, N))
+        b = ag.stack([b, x[:N]], axis=1) if kind == "columns" else b * x[0]
+        return ag.implicit.linear_solve(matrix, b, data=None if kind == "constant" else x)
+
+    ours, found = importlib.import_module("arraygrad.scipy.sparse"), []
+    for arrays, package in (("numpy", "scipy.sparse"), ("cupy", "cupyx.scipy.sparse")):
+        cp, sparse = importlib.import_module(arrays), importlib.import_module(package)
+        x, b = (ag.asarray(cp.asarray(a), requires_grad=True) for a in (X, B))
+        (f(x, b, sparse, cp) ** 2).sum().backward()
+        found.append([ag.to_backend(t.grad, "numpy").array for t in (x, b)])
+    for ours_, expected in zip(*found[::-1], strict=True):
+        np.testing.assert_allclose(ours_, expected, rtol=1e-9)

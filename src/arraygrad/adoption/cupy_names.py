@@ -77,8 +77,8 @@ def _install(name):
     for part in chapter.split(".") if kin is not None and chapter else ():
         kin = getattr(kin, part)
     for function_name, real in list(vars(module).items()):
-        if function_name.startswith("_"):
-            continue
+        if function_name.startswith("_") or (kin is not None and real is getattr(kin, function_name, real)):
+            continue  # NumPy's own function under CuPy's name is NumPy's
         full = f"{name}.{function_name}"
         if type(real).__name__ == "ufunc" and isinstance(getattr(numpy, function_name, None), numpy.ufunc):
             stand_in(real, _Ufunc(real, getattr(numpy, function_name)))

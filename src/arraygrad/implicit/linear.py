@@ -1,7 +1,7 @@
-"""Linear systems solved by any solver: dense matrices, scipy.sparse ones, and functions that multiply.
+"""Linear systems solved by any solver: dense matrices, sparse ones of SciPy and CuPy, and functions that multiply.
 
 May import: implicit.common, implicit.lifting, transforms.trace, core.containers, core.tensor,
-transforms, numpy; scipy inside functions.
+transforms, numpy; scipy and cupyx inside functions.
 
 With A x = b and a gradient g of x: A^H w = g is solved by the same solver, b gets w, and A gets -w x^H. Both are
 recorded operations, so gradients of gradients are solutions of the same kind.
@@ -37,15 +37,17 @@ def linear_solve(A, b, solver=None, *, data=None, args=(), tol=1e-6):
 
     Parameters
     ----------
-    A : array or Tensor (n, n), scipy.sparse array or matrix, or callable
+    A : array or Tensor (n, n), scipy.sparse or cupyx.scipy.sparse array or matrix, or callable
         A callable is called as `A(x, *args)` and must be linear in x; it is differentiated in `args`, and its transpose
-        is computed by reverse mode. A sparse matrix is constant, but for its values given as `data`.
+        is computed by reverse mode. A sparse matrix is constant, but for its values given as `data`, or for those of a
+        matrix of arraygrad.scipy.sparse.
     b : array or Tensor
         (n,) or, for a dense or sparse A, (n, k); any shape for a callable.
     solver : callable, optional
         `solver(A, b)` on raw arrays returns x (or a pair of x and a flag that is 0 on success, as scipy.sparse.linalg's
         iterative solvers do). It is called with A and with its conjugate transpose, as a raw matrix or as a callable of
-        one argument. By default: `linalg.solve`, scipy.sparse.linalg.spsolve, and scipy.sparse.linalg.gmres.
+        one argument. By default: `linalg.solve`, scipy.sparse.linalg.spsolve, and scipy.sparse.linalg.gmres, or those
+        of cupyx.scipy.sparse.linalg.
     data : array or Tensor (nnz,), optional
         The values of a sparse A, in the order of `A.data`, in whose place they stand: the way to their gradient.
     args : tuple
@@ -85,6 +87,8 @@ def linear_solve(A, b, solver=None, *, data=None, args=(), tol=1e-6):
     if _is_sparse(A):
         if args:
             raise TypeError(f"{_NAME}: args are for a callable A, got {type(A).__name__}")
+        if data is None and type(A).__module__.startswith("arraygrad."):  # with a Tensor of values
+            data, A = A.data, A.pattern
         return _sparse(A, data, b, solver, tol)
     if data is not None:
         raise TypeError(f"{_NAME}: data= replaces the values of a scipy.sparse matrix, but A is {type(A).__name__}")
@@ -140,8 +144,12 @@ def _dense(A, b, solver, tol):
 def _sparse(A, data, b, solver, tol):
     if A.shape[0] != A.shape[1] or A.shape[0] != b.shape[0] or b.ndim > 2:
         raise ValueError(f"{_NAME}: A must be (n, n) and b (n,) or (n, k), got shapes {A.shape} and {tuple(b.shape)}")
-    if not isinstance(raw(b), numpy.ndarray):
-        raise TypeError(f"{_NAME}: b must be an array of NumPy beside a scipy.sparse matrix, got {type(raw(b))}")
+    library = "cupy" if type(A).__module__.startswith("cupyx.") else "numpy"
+    if type(raw(b)).__module__.partition(".")[0] != library:
+        raise TypeError(
+            f"{_NAME}: b must be an array of {library} beside a matrix of {type(A).__module__}, got {type(raw(b))}: "
+            f"move one of them (arraygrad.to_backend(b, {library!r}))"
+        )
     if data is None:
         data, pattern = A.data, A
         if getattr(A, "format", "") not in _FORMATS:
@@ -157,7 +165,7 @@ def _sparse(A, data, b, solver, tol):
     data_raw, b_raw = arguments.raw()
     matrix = _with_data(pattern, data_raw)
     x = _called(solver or _spsolve, matrix, b_raw, numpy.result_type(data_raw.dtype, b_raw.dtype))
-    _check_residual(numpy, matrix @ x, b_raw, tol)
+    _check_residual(meta_of(b_raw).ops.xp, matrix @ x, b_raw, tol)
 
     def pull(xp, g, x, args, arrays):
         values, _ = args
@@ -213,7 +221,7 @@ _FORMATS = ("csr", "csc", "coo")
 
 
 def _is_sparse(A):
-    return type(A).__module__.partition(".")[0] == "scipy" and hasattr(A, "tocsr")
+    return type(A).__module__.startswith(("scipy.", "cupyx.", "arraygrad.scipy.")) and hasattr(A, "tocsr")
 
 
 def _right_side(b):
@@ -253,13 +261,17 @@ def _check_residual(xp, product, b, tol):
 
 def _with_data(pattern, data):
     matrix = pattern.copy()
-    matrix.data = numpy.asarray(data)
+    matrix.data = data if type(data).__module__.startswith("cupy") else numpy.asarray(data)
     return matrix
 
 
 def _spsolve(A, b):
     import warnings
 
+    if type(A).__module__.startswith("cupyx."):
+        from cupyx.scipy.sparse.linalg import spsolve as on_device
+
+        return on_device(A.tocsr(), b)
     from scipy.sparse.linalg import MatrixRankWarning, spsolve
 
     with warnings.catch_warnings():
@@ -272,7 +284,10 @@ def _spsolve(A, b):
 
 def _gmres(matvec, b):
     try:
-        from scipy.sparse.linalg import LinearOperator, gmres
+        if type(b).__module__.startswith("cupy"):
+            from cupyx.scipy.sparse.linalg import LinearOperator, gmres
+        else:
+            from scipy.sparse.linalg import LinearOperator, gmres
     except ImportError as error:
         raise ImportError(f"{_NAME} uses SciPy where no solver is given: pass solver=, or pip install scipy") from error
     operator = LinearOperator(

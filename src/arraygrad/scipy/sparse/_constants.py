@@ -451,6 +451,8 @@ def kron(A, B, format=None):
     k, m = np.unravel_index(right, other)
     rows = (i[:, None] * other[0] + k).reshape(-1)
     columns = (j[:, None] * other[1] + m).reshape(-1)
+    if plain_found.format == "bsr" and library_in((A, B)) is not None:  # cupyx gives COO
+        plain_found = plain_found.tocoo()
     terms = ag.reshape(ag.reshape(ag.asarray(placed(u, v)), (-1, 1)) * ag.asarray(placed(v, u)), (-1,))
     return matched(plain_found, *summed_by_place(places_of((rows, columns), plain_found.shape), terms))
 
