@@ -1,5 +1,6 @@
 """Does the host device work? Exits with 1 where it does not. The stream mode is that of HOST_CUDA_STREAMS."""
 
+import subprocess
 import sys
 
 import cupy
@@ -134,6 +135,9 @@ try:
     failed.append("out of memory")
 except cupy.cuda.memory.OutOfMemoryError:
     pass
+# The order of imports
+cupyx_first = subprocess.run([sys.executable, "-c", "import cupyx, cupy; cupy.sort(cupy.arange(3))"]).returncode
+check("cupyx imported first", cupyx_first, 0)
 print(
     f"{'FAILED' if failed else 'ok'}: {host_cuda.mode()}, {cupy.cuda.runtime.getDeviceCount()} devices, "
     f"CuPy {cupy.__version__}, NumPy {np.__version__}, {host_cuda.counters()}"

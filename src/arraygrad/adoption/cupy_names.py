@@ -77,7 +77,7 @@ def _install(name):
     for part in chapter.split(".") if kin is not None and chapter else ():
         kin = getattr(kin, part)
     for function_name, real in list(vars(module).items()):
-        if function_name.startswith("_") or (kin is not None and real is getattr(kin, function_name, real)):
+        if function_name.startswith("_") or (real is not None and real is getattr(kin, function_name, None)):
             continue  # NumPy's own function under CuPy's name is NumPy's
         full = f"{name}.{function_name}"
         if type(real).__name__ == "ufunc" and isinstance(getattr(numpy, function_name, None), numpy.ufunc):

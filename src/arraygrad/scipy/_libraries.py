@@ -121,8 +121,19 @@ def _called(function, names, defaults, *args, **kwargs):
     theirs = _parameters(function)
     kwargs = {names.get(key, key): value for key, value in kwargs.items()}
     kwargs = {key: value for key, value in kwargs.items() if key in theirs or key not in _UNSEEN}
+    args = [_window(value) for value in args]
+    kwargs = {key: _window(value) for key, value in kwargs.items()}
     given = {*list(theirs)[: len(args)], *kwargs}
     return function(*args, **kwargs, **{key: value for key, value in defaults.items() if key not in given})
+
+
+def _window(value):
+    """A window's name without the suffix that SciPy 1.17 has for what other libraries take a name alone for."""
+    if isinstance(value, str):
+        return value.removesuffix("_periodic")
+    if isinstance(value, tuple) and value and isinstance(value[0], str):
+        return (_window(value[0]), *value[1:])
+    return value
 
 
 def other_names(ours, theirs):
@@ -169,10 +180,13 @@ def _other_defaults(theirs, names, signature):
     for own, parameter in () if signature is None else signature.parameters.items():
         key = names.get(own, own)
         other = theirs.get(key)
+        if key == "fs" and parameter.default is None:  # which is the library's own number
+            continue
         if other is None or key in _UNSEEN or parameter.default is parameter.empty or other.default is other.empty:
             continue
-        if isinstance(parameter.default, _PLAIN) and _differ(parameter.default, other.default):
-            found[key] = parameter.default
+        default = _window(parameter.default)
+        if isinstance(default, _PLAIN) and _differ(default, other.default):
+            found[key] = default
     return found
 
 

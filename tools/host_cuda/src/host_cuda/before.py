@@ -1,10 +1,12 @@
-"""Imported by CuPy's `__init__` before anything else of CuPy, so that the device's libraries are found for CUDA's."""
+"""Imported by CuPy's and cupyx's `__init__` first, so that the device's libraries are found for CUDA's."""
 
 import ctypes
 import glob
 import os
 
 import host_cuda
+
+begun: set = set()  # packages of CuPy's whose import has begun
 
 os.environ["CUPY_ACCELERATORS"] = ""  # CUB's and cuTENSOR's kernels are compiled into CuPy's wheel, for a GPU
 os.environ["CUDA_PATH"] = os.path.join(os.path.dirname(host_cuda.HERE), "nvidia", "cu13")
