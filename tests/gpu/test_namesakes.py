@@ -192,3 +192,19 @@ def test_a_parameter_that_cupyx_lacks_is_named(cupy):
     x = ag.asarray(cupy.asarray(X), requires_grad=True)
     with pytest.raises(TypeError, match=r"has no parameter radius"):
         ndimage.gaussian_filter1d(x, 0.6, radius=2)
+
+
+@pytest.mark.parametrize("name", ["welch", "csd", "stft", "spectrogram", "coherence", "firwin"])
+def test_defaults_that_have_another_name_in_cupyx(cupy, name):
+    signal, x = importlib.import_module("arraygrad.scipy.signal"), np.sin(np.arange(32.0)) + np.arange(32.0) / 20 + 0.3
+
+    def f(x):
+        if name == "firwin":
+            found = signal.firwin(7, 0.3 + x[1] / 100)
+        else:
+            second = (x[::-1],) if name in ("csd", "coherence") else ()
+            found = getattr(signal, name)(x, *second, nperseg=16)[-1]
+        return ag.sum(ag.abs(ag.asarray(found)) ** 2)
+
+    found = on_device(ag.grad(f), cupy.asarray(x))
+    np.testing.assert_allclose(found.get(), ag.grad(f)(x), rtol=1e-7, atol=1e-10)

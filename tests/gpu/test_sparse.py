@@ -277,3 +277,31 @@ def test_linear_solve(cupy, kind):
         found.append([ag.to_backend(t.grad, "numpy").array for t in (x, b)])
     for ours_, expected in zip(*found[::-1], strict=True):
         np.testing.assert_allclose(ours_, expected, rtol=1e-9)
+
+
+METHODS = {
+    "multiply": lambda s, t: s.multiply(t),
+    "maximum": lambda s, t: s.maximum(s * t[0]),
+    "power": lambda s, t: s.power(t[0]),
+    "less": lambda s, t: s < t,
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_of_cupyx_matrices_name_the_way_out(cupy, name):
+    sparse = importlib.import_module("arraygrad.scipy.sparse")
+    matrix, t = matrices(cupy)["csr"], cupy.asarray(B)
+    with pytest.raises(TypeError, match=r"arraygrad\.scipy\.sparse\.Matrix\(S\)"):
+        ag.grad(lambda t: METHODS[name](matrix, t).sum())(t)
+    if name in ("multiply", "maximum"):  # the way out
+        assert ag.grad(lambda t: METHODS[name](sparse.Matrix(matrix), t).sum())(t).shape == (N,)
+
+
+def test_a_tensor_that_a_program_gives_to_a_cupyx_matrix_as_its_values_is_recorded_in_products(cupy):
+    def f(x):
+        matrix = matrices(cupy)["csr"]
+        matrix.data = x
+        return ag.sum(matrix @ ag.asarray(cupy.asarray(B)))
+
+    found = ag.grad(f, adopt=False)(cupy.asarray(X))
+    np.testing.assert_allclose(found.get(), B[COLUMNS])

@@ -49,6 +49,11 @@ _OF_NUMBERS = (
     "Python asks this object for its number, by `{}`, in compiled code that takes no Tensor from it. {}float(x), "
     "functions of math and numpy.array([x], dtype=float) of the object x are recorded. "
 )
+_OF_CUPYX = (
+    "Methods of cupyx's sparse matrices know CuPy's arrays and numbers alone, where a Tensor is given: those of "
+    "arraygrad.scipy.sparse.Matrix(S), which is the same matrix, are recorded. Operators, S @ t, S * t and S + A, are "
+    "recorded for S itself. "
+)
 _ADOPTED = "In arraygrad.grad(f, adopt=True) "
 _NUMBER = "Where only the number is meant, give it arraygrad.stop_gradient(x).item()."
 
@@ -80,6 +85,8 @@ def told(error, expression, libraries):
         return f"{_WAYS['sympy']}{_NUMBER}" if "sympy" in libraries else ""
     if "is not a numpy array, neither a scalar" in text:
         return f"{_WAYS['cv2']}They take t.detach().numpy() where only the values are meant."
+    if "cupyx" in libraries and (isinstance(error, NotImplementedError) or "expected scalar, dense matrix" in text):
+        return _OF_CUPYX
     if not isinstance(error, TypeError | ValueError):
         return ""
     if text.startswith("numpy.ma.MaskedArray can't be differentiated"):

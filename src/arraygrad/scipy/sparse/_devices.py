@@ -23,6 +23,7 @@ import importlib
 import numpy as np
 
 import arraygrad as ag
+from arraygrad.core.tensor import Tensor
 from arraygrad.interop.transfer import to_backend
 from arraygrad.scipy._guards import NotDifferentiable, raw
 from arraygrad.scipy._libraries import chapter_of, host_array, is_foreign_matrix, library_of, namesake
@@ -32,7 +33,7 @@ __all__ = [
     "structure_of", "sum_of_squares", "theirs", "zeros",
 ]  # fmt: skip
 
-_INDICES = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col"), "dia": ("offsets",)}
+_INDICES: dict[str, tuple[str, ...]] = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col"), "dia": ("offsets",)}
 _ON_DEVICE = "_on_device"  # attribute of a structure: (name, device, stream) -> array
 
 
@@ -56,7 +57,13 @@ def library_in(values):
 
 
 def structure_of(matrix):
-    """SciPy's matrix of the same structure as a library's own; waits for the device."""
+    """SciPy's matrix of the same structure as a library's own, to which a program may have given a Tensor of values.
+
+    Waits for the device.
+    """
+    if isinstance(matrix.data, Tensor):
+        matrix = copy.copy(matrix)
+        matrix.data = raw(matrix.data)
     return matrix.get()
 
 

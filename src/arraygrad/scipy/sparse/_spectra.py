@@ -103,7 +103,7 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     return (w, v) if return_eigenvectors else w
 
 
-_EIGSH_DEFAULTS = {"which": "LM", "tol": 0}
+_EIGSH_DEFAULTS: dict[str, object] = {"which": "LM", "tol": 0}
 
 
 def _eigsh_on_device(A, k, like, settings, return_eigenvectors):
