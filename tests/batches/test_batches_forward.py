@@ -15,13 +15,13 @@ from test_structure import DEFAULTS, NO_CALLS, PARAMETERS, XP, array_of, calls, 
 
 from arraygrad.batches import derive
 from arraygrad.batches.derive import PARAMETERS as ROW_PARAMETERS
-from arraygrad.batches.derive import ROW_BY_ROW, apply
-from arraygrad.batches.namespace import namespace
-from arraygrad.batches.plain import plain_call
-from arraygrad.batches.values import Batched, NoBatch
+from arraygrad.batches.derive import ROW_BY_ROW, namespace
 from arraygrad.core.tensor import Tensor
 from arraygrad.ops import OPS, TABLE
 from arraygrad.ops.structure import structure_of
+from arraygrad.program.calls import apply, batched_in
+from arraygrad.program.plain import plain_call
+from arraygrad.program.values import Batched, NoBatch
 
 DRAWN = [name for name in TABLE if name not in NO_CALLS and structure_of(TABLE[name]).operands]
 # Vectors that a factorization may turn, in a stack as alone.
@@ -37,7 +37,7 @@ def looped(monkeypatch):
     original = derive.one_by_one
 
     def noted(op, bound, n):
-        names = [name for name, arg in zip(op.params, bound, strict=True) if derive.batched_in(arg)]
+        names = [name for name, arg in zip(op.params, bound, strict=True) if batched_in(arg)]
         made = original(op, bound, n)
         found.append((op.name, tuple(names)))
         return made

@@ -9,17 +9,18 @@ are operations whose rules have no form for rows (`derive.ALONE`).
 
 import numpy as np
 import pytest
+from caught_calls import calls_of, is_complex
 from samples import samples
 from test_structure import quietly
 
-from arraygrad.batches import derive, rules
-from arraygrad.batches import namespace as namespaces
-from arraygrad.batches.derive import ALONE, apply
-from arraygrad.batches.namespace import namespace
-from arraygrad.batches.plain import PLAIN, plain_call
+from arraygrad.batches import rules
+from arraygrad.batches.derive import ALONE, namespace
 from arraygrad.batches.rules import READ
-from arraygrad.batches.values import Batched, NoBatch
 from arraygrad.ops import TABLE
+from arraygrad.program.calls import apply, batched_in
+from arraygrad.program.plain import PLAIN, plain_call
+from arraygrad.program.rules import arguments, with_arrays
+from arraygrad.program.values import Batched, NoBatch
 
 N = 2
 
@@ -34,25 +35,13 @@ def rows(value, i):
     return value
 
 
-def calls_of(name, case, chosen):
-    """(op, bound) of each call of the operation that a sample makes, on Batched: `chosen` arrays have rows."""
+def in_rows(case, everything):
+    """The arrays of a sample, all in N rows that differ a little, or all as they are."""
     arrays = []
-    for i, a in enumerate(case.arrays):
+    for a in case.arrays:
         scale = np.asarray(1.0 + 0.01 * np.arange(N)).reshape((N,) + (1,) * a.ndim)
-        arrays.append(Batched(np.asarray(a[None] * scale, a.dtype), N) if i in chosen else Batched(a, None))
-    found = []
-
-    def noted(op, bound):
-        if op.name == name:
-            found.append((op, bound))
-        return apply(op, bound)
-
-    original, namespaces.apply = namespaces.apply, noted
-    try:
-        case.call(namespace, *arrays)
-    finally:
-        namespaces.apply = original
-    return found
+        arrays.append(Batched(np.asarray(a[None] * scale, a.dtype), N) if everything else Batched(a, None))
+    return arrays
 
 
 def gradient_of(rng, part, with_rows):
@@ -61,23 +50,6 @@ def gradient_of(rng, part, with_rows):
     if part.dtype.kind == "c":
         values = values + 1j * rng.normal(size=shape)
     return Batched(values.astype(part.dtype), N if with_rows else None)
-
-
-def with_arrays(op, bound, ans):
-    """Arguments as a node keeps them: a number beside arrays is an array of the result's dtype."""
-    first = ans[0] if isinstance(ans, tuple) else ans
-    return tuple(
-        Batched(np.asarray(arg, first.dtype), None)
-        if param in op.entry.rules and isinstance(arg, (int, float, complex)) and not isinstance(arg, bool)
-        else arg
-        for param, arg in zip(op.params, bound, strict=True)
-    )
-
-
-def is_complex(value):
-    if isinstance(value, (list, tuple)):
-        return any(map(is_complex, value))
-    return isinstance(value, Batched) and value.dtype.kind == "c"
 
 
 def by_row(op, k, args, conj, i, shapes, dtypes):
@@ -134,7 +106,7 @@ def test_rules_on_rows_are_loops(name, read):
         for everything in (False, True):
             with quietly():
                 try:
-                    calls = calls_of(name, case, range(len(case.arrays)) if everything else ())
+                    calls = calls_of(name, case, in_rows(case, everything))
                 except NoBatch:
                     continue
                 for op, bound in calls:
@@ -146,7 +118,7 @@ def test_rules_on_rows_are_loops(name, read):
 
 
 def compare_rules(rng, op, bound, label):
-    ans = apply(op, bound) if derive.batched_in(list(bound)) else plain_call(op)(*bound)
+    ans = apply(op, bound) if batched_in(list(bound)) else plain_call(op)(*bound)
     bound = with_arrays(op, bound, ans)
     done = 0
     for k, at in enumerate(op.inputs):
@@ -157,7 +129,7 @@ def compare_rules(rng, op, bound, label):
         given = (shapes, dtypes) if op.sequence >= 0 else (shapes[0], dtypes[0])
         for _ in range(2):  # the second time by its plan
             g = tuple(gradient_of(rng, part, True) for part in ans) if op.multi else gradient_of(rng, ans, True)
-            args = rules.arguments(op, k, g, bound, ans)
+            args = arguments(op, k, g, bound, ans)
             conj = op.holomorphic and is_complex([*bound, ans])
             said = f"{op.name} {label} {op.params[at]}"
             try:

@@ -12,7 +12,7 @@ import pytest
 from scipy import integrate
 
 import arraygrad as ag
-from arraygrad.batches.values import Batched
+from arraygrad.program.values import Batched
 from arraygrad.implicit import many_steps
 from arraygrad.implicit.columns import NoForm
 from arraygrad.implicit.common import array_function

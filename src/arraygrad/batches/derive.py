@@ -1,6 +1,6 @@
-"""What an operation does to rows of arrays, derived from its entry in the table: Note [Batches] in values.py.
+"""What an operation does to rows of arrays, derived from its entry in the table: Note [Small programs] in program/values.py.
 
-May import: batches.values, batches.shapes, batches.plain, batches.keys, ops, numpy.
+May import: batches.shapes, batches.keys, program, ops, numpy.
 
 An operation on arrays, some of which have an axis of rows in front, is one call of the same operation on NumPy's arrays
 with other static parameters. Which they are follows from the signature of core axes (`ops.structure`):
@@ -16,8 +16,6 @@ What is not derived is done row by row, and stacked: ROW_BY_ROW says what and wh
 
 from __future__ import annotations
 
-import collections
-import functools
 import math
 import re
 from collections.abc import Callable
@@ -26,15 +24,17 @@ from typing import Any
 import numpy
 
 from arraygrad.batches import keys
-from arraygrad.batches.plain import PLAIN, plain_call
-from arraygrad.batches.shapes import is_array, lifted, own_rows, reshaped, rows_of, shape_of, with_rows
-from arraygrad.batches.values import Batched, NoBatch, mapped, run, served
+from arraygrad.batches.shapes import is_array, lifted, own_rows, reshaped, shape_of, with_rows
 from arraygrad.ops import OPS, _einsum, _padding, _products
 from arraygrad.ops._axes import from_end
 from arraygrad.ops._helpers import normalize_shape
 from arraygrad.ops.structure import axis_parameter, core_axes, result_shapes, structure_of
+from arraygrad.program.calls import batched_in, filled, hand_in, rows_of, template_of, wrapped
+from arraygrad.program.namespace import namespace
+from arraygrad.program.plain import PLAIN, plain_call
+from arraygrad.program.values import Batched, NoBatch, run
 
-__all__ = ["ALONE", "COMPOSED", "PARAMETERS", "ROW_BY_ROW", "apply", "batched_in", "one_by_one"]
+__all__ = ["ALONE", "COMPOSED", "PARAMETERS", "ROW_BY_ROW", "apply_on_rows", "namespace", "one_by_one"]
 
 _VALUES_DECIDE = "values decide the shape of a result, which may be another one in each row"
 # Operations whose batches are loops over the rows, and why.
@@ -78,53 +78,11 @@ _BESIDE: dict[tuple[str, str], int] = {("pinv", "rtol"): 0, ("matrix_rank", "rto
 _PRODUCTS = ("matmul", "solve")
 
 
-def _wrap(op, made: Any) -> Any:
-    """Results that are Batched in a tuple, named as the operation's, or the one result."""
-    if not isinstance(made, (list, tuple)):
-        return made
-    if op.entry.results != ("*",):
-        return _results(op)(*made)
-    return tuple(made)
-
-
-@functools.cache
-def _results(op) -> Callable:
-    return collections.namedtuple(op.name.strip("_"), op.entry.results)  # type: ignore[misc]
-
-
-# -- rows ------------------------------------------------------------------------------------------------------------
-
-
-def batched_in(value: Any) -> list[Batched]:
-    """The Batched in an argument: itself, in a list, in a key."""
-    if type(value) is Batched:
-        return [value]
-    if type(value) in (list, tuple):
-        return [found for one in value for found in batched_in(one)]
-    if type(value) is slice:
-        return [found for one in (value.start, value.stop, value.step) for found in batched_in(one)]
-    return []
-
-
 # -- one operation ----------------------------------------------------------------------------------------------------
 
 
-def apply(op, bound: tuple) -> Any:
-    """An operation of the table on bound arguments, of which some are Batched: its results, Batched.
-
-    Raises
-    ------
-    NoBatch
-        If its rows are to be done one by one and give arrays of several shapes or dtypes, or if a value is read.
-    ValueError
-        For arrays of several numbers of rows; and the errors of the operation itself.
-    """
-    found = batched_in(list(bound))
-    if op.entry.kind == "query":
-        return plain_call(op)(*[_dtype_of(arg) for arg in bound])
-    n = rows_of(found)
-    if n is None:
-        return _everywhere(op, bound)
+def apply_on_rows(op, bound: tuple, n: int) -> Any:
+    """An operation on bound arguments, of which some have n rows: `program.calls.apply`."""
     where = {op.params[i] for i, arg in enumerate(bound) if batched_in(arg) and rows_of(batched_in(arg)) is not None}
     if op.name in ROW_BY_ROW or any((op.name, name) in PARAMETERS for name in where):
         return one_by_one(op, bound, n)
@@ -132,7 +90,7 @@ def apply(op, bound: tuple) -> Any:
         operands = zip(structure_of(op.entry).operands, bound, strict=False)
         if any(len(shape_of(x)) > len(operand.dims or ()) for operand, x in operands):
             return one_by_one(op, bound, n)
-        return op.entry.forward(served(), *bound)
+        return op.entry.forward(namespace, *bound)
     own = _OWN.get(op.name)
     if own is not None:
         made = own(op, dict(zip(op.params, bound, strict=True)), n)
@@ -142,52 +100,12 @@ def apply(op, bound: tuple) -> Any:
         made = _by_structure(op, bound, n, where)
     if made is None:
         return one_by_one(op, bound, n)
-    return _wrap(op, made)
-
-
-def _dtype_of(arg: Any) -> Any:
-    if type(arg) is Batched:
-        return arg.dtype
-    return [_dtype_of(one) for one in arg] if type(arg) in (list, tuple) and batched_in(arg) else arg
-
-
-def _everywhere(op, bound: tuple) -> Any:
-    """The operation on arrays that are the same in all rows."""
-    call, several = plain_call(op), op.entry.results is not None
-    if not any(type(arg) in (list, tuple, slice) for arg in bound):
-        return _wrap(op, run(call, list(bound), None, several))
-    template, found = _template(bound)
-
-    def function(*values):
-        return call(*[_filled(arg, values) for arg in template])
-
-    return _wrap(op, run(function, list(found), None, several))
-
-
-def _template(bound: tuple) -> tuple[list, list[Batched]]:
-    """Arguments with a _Place for each Batched in them, and these."""
-    found: list[Batched] = []
-
-    def numbered(arg):
-        if type(arg) is Batched:
-            found.append(arg)
-            return _Place(len(found) - 1)
-        return mapped(arg, numbered)
-
-    return [numbered(arg) for arg in bound], found
-
-
-class _Place(int):
-    """Where an array stands among those of a call."""
-
-
-def _filled(arg: Any, values: Any) -> Any:
-    return values[arg] if type(arg) is _Place else mapped(arg, lambda one: _filled(one, values))
+    return wrapped(op, made)
 
 
 def one_by_one(op, bound: tuple, n: int) -> Any:
     """The operation in each row, and the results stacked. NoBatch where they have several shapes or dtypes."""
-    template, found = _template(bound)
+    template, found = template_of(bound)
     call = plain_call(op)
     have = [one.rows is not None for one in found]
     several = op.entry.results is not None
@@ -198,7 +116,7 @@ def one_by_one(op, bound: tuple, n: int) -> Any:
         made = []
         for i in range(n):
             given = [value[i] if rows else value for value, rows in zip(values, have, strict=True)]
-            one = call(*[_filled(arg, given) for arg in template])
+            one = call(*[filled(arg, given) for arg in template])
             made.append([numpy.asarray(part) for part in one] if several else [numpy.asarray(one)])
         for parts in zip(*made, strict=True) if len({len(one) for one in made}) == 1 else [made]:
             if len({(getattr(part, "shape", None), getattr(part, "dtype", None)) for part in parts}) > 1:
@@ -208,7 +126,7 @@ def one_by_one(op, bound: tuple, n: int) -> Any:
         stacked = [numpy.stack(parts) for parts in zip(*made, strict=True)]
         return stacked if several else stacked[0]
 
-    return _wrap(op, run(function, list(found), n, several))
+    return wrapped(op, run(function, list(found), n, several))
 
 
 def _elementwise(op, bound: tuple, n: int) -> Any:
@@ -629,3 +547,4 @@ _OWN: dict[str, Callable] = {
     "_take_adjoint": keys.take_adjoint,
     "_take_along_axis_adjoint": keys.take_along_axis_adjoint,
 }
+hand_in(apply_on_rows)

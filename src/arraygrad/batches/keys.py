@@ -1,6 +1,6 @@
 """Indexing of rows: keys with an index of rows in front.
 
-May import: batches.values, batches.shapes, batches.plain, ops, numpy.
+May import: batches.shapes, program, ops, numpy.
 
 A key is written out first: a slice in the place of `...`, arrays of integers in the place of lists and masks. Without
 arrays, a slice in front serves. With arrays NumPy puts their common axes where the first of them stands if they are
@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from arraygrad.batches.plain import PLAIN, plain_call
+from arraygrad.program.plain import PLAIN, plain_call
 from arraygrad.batches.shapes import lifted, reshaped, with_rows
-from arraygrad.batches.values import Batched, run
+from arraygrad.program.values import Batched, run
 from arraygrad.ops import OPS
 from arraygrad.ops._axes import from_end
 

@@ -1,6 +1,6 @@
 """Rows of arrays in other shapes.
 
-May import: batches.values, numpy.
+May import: program.values, numpy.
 """
 
 from __future__ import annotations
@@ -9,17 +9,9 @@ from typing import Any
 
 import numpy
 
-from arraygrad.batches.values import Batched, run
+from arraygrad.program.values import Batched, run
 
-__all__ = ["is_array", "lifted", "own_rows", "reshaped", "rows_of", "shape_of", "with_rows"]
-
-
-def rows_of(arrays: list[Batched]) -> int | None:
-    """How many rows arrays have together. ValueError where they differ."""
-    found = {one.rows for one in arrays if one.rows is not None}
-    if len(found) > 1:
-        raise ValueError(f"arrays of {sorted(found)} rows in one operation")
-    return found.pop() if found else None
+__all__ = ["is_array", "lifted", "own_rows", "reshaped", "shape_of", "with_rows"]
 
 
 def own_rows(x: Any) -> int | None:

@@ -1,7 +1,7 @@
 """What calls of a function leave for later calls: arrays that it works in, counters, caches, logs.
 
 May import: autograd.grad_mode, autograd.instructions, autograd.kept_functions, autograd.views_of_memory,
-core.containers, core.given, core.tensor, engine, batches, implicit.copies, numpy.
+core.containers, core.given, core.tensor, engine, implicit.copies, program, numpy.
 
 Note [What calls leave]
 ~~~~~~~~~~~~~~~~~~~~~~~
@@ -35,7 +35,7 @@ from arraygrad.autograd.grad_mode import no_grad
 from arraygrad.autograd.instructions import steps_of
 from arraygrad.autograd.kept_functions import names_of
 from arraygrad.autograd.views_of_memory import shown_of
-from arraygrad.batches.values import Batched
+from arraygrad.program.values import Batched
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, wrap_raw

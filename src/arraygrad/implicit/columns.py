@@ -1,6 +1,6 @@
 """Many calls of a small function at once: arrays of a library whose arrays are several, of one shape.
 
-May import: backends, batches, implicit.common, transforms.trace, core.containers, core.tensor, numpy.
+May import: backends, batches, program, implicit.common, transforms.trace, core.containers, core.tensor, numpy.
 
 Note [Calls at many points]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -18,8 +18,8 @@ import numpy
 
 from arraygrad.backends import attach
 from arraygrad.backends.generic import GenericBackend
-from arraygrad.batches.namespace import namespace
-from arraygrad.batches.values import Batched
+from arraygrad.batches.derive import namespace
+from arraygrad.program.values import Batched
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, wrap_raw
 from arraygrad.implicit.common import raw

@@ -1,5 +1,5 @@
 # Several backward runs over one graph at once: gradients with an axis in front, along which the runs stand.
-# May import: engine.*, core.*, batches.rules, batches.values, numpy (Python only).
+# May import: engine.*, core.*, batches.rules, program.values, numpy (Python only).
 #
 # Note [Batched runs]
 # ~~~~~~~~~~~~~~~~~~~
@@ -31,11 +31,10 @@ from arraygrad.engine.node cimport (
     NODE_PYTHON, NODE_ZERO_ABSORBS,
 )
 
-from arraygrad.batches.derive import ALONE
+from arraygrad.batches.derive import ALONE, namespace
 from arraygrad.batches.keys import behind_rows, is_region
-from arraygrad.batches.namespace import namespace
 from arraygrad.batches.rules import pull
-from arraygrad.batches.values import Batched, shared
+from arraygrad.program.values import Batched, shared
 from arraygrad.core.nodes import at_precision
 
 cdef enum:

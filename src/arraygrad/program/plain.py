@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import numpy
 
 from arraygrad.core.tensor import backend_of
 
-__all__ = ["PLAIN", "plain_call"]
+__all__ = ["PLAIN", "call_in", "plain_call"]
 
 PLAIN = backend_of(numpy.zeros(1)).rule_xp
 
 
-@functools.cache
-def plain_call(op) -> Callable:
-    """The operation on NumPy's arrays: a function of all its parameters in order."""
+def call_in(space: Any, op) -> Callable:
+    """The operation in a namespace: a function of all its parameters in order."""
     entry = op.entry
-    owner = getattr(PLAIN, entry.extension) if entry.extension else PLAIN
+    owner = getattr(space, entry.extension) if entry.extension else space
     function = getattr(owner, op.name)
     n, listed, names, defaults = op.n_positional, op.var_positional, op.params, op.defaults
     if n == len(names) and listed < 0:
@@ -37,3 +37,9 @@ def plain_call(op) -> Callable:
         return function(*positional, **named)
 
     return call
+
+
+@functools.cache
+def plain_call(op) -> Callable:
+    """The operation on NumPy's arrays: a function of all its parameters in order."""
+    return call_in(PLAIN, op)

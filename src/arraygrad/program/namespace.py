@@ -1,6 +1,6 @@
-"""The namespace of Batched: every function of the table, on rows of arrays.
+"""The namespace of Batched: every function of the table.
 
-May import: batches.values, batches.derive, batches.plain, ops, numpy. Rules and forwards get it as `xp`, arrays as
+May import: program.values, program.calls, program.plain, ops, numpy. Rules and forwards get it as `xp`, arrays as
 `__array_namespace__()`.
 """
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy
 
-from arraygrad.batches.derive import apply, batched_in
-from arraygrad.batches.plain import PLAIN, plain_call
-from arraygrad.batches.values import Batched, serve
 from arraygrad.ops import OPS
+from arraygrad.program.calls import apply, batched_in
+from arraygrad.program.plain import PLAIN, plain_call
+from arraygrad.program.values import Batched, serve
 
 __all__ = ["Namespace", "namespace"]
 
