@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from arraygrad.program.plain import PLAIN, plain_call
 from arraygrad.batches.shapes import lifted, reshaped, with_rows
-from arraygrad.program.values import Batched, run
 from arraygrad.ops import OPS
 from arraygrad.ops._axes import from_end
+from arraygrad.program.plain import PLAIN, plain_call
+from arraygrad.program.values import Batched, run
 
 __all__ = [
     "behind_rows", "getitem", "getitem_adjoint", "is_region", "put", "take", "take_adjoint", "take_along_axis_adjoint",

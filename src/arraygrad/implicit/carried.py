@@ -35,12 +35,12 @@ from arraygrad.autograd.grad_mode import no_grad
 from arraygrad.autograd.instructions import steps_of
 from arraygrad.autograd.kept_functions import names_of
 from arraygrad.autograd.views_of_memory import shown_of
-from arraygrad.program.values import Batched
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.given import raw_array
 from arraygrad.core.tensor import Tensor, wrap_raw
 from arraygrad.engine.graph_task import current_graph_task_id
 from arraygrad.implicit.copies import Copier, Walk, live_contents, shared_attributes
+from arraygrad.program.values import Batched
 
 __all__ = ["Carried", "changes_things", "is_same_thing"]
 

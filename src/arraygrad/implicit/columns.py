@@ -19,10 +19,10 @@ import numpy
 from arraygrad.backends import attach
 from arraygrad.backends.generic import GenericBackend
 from arraygrad.batches.derive import namespace
-from arraygrad.program.values import Batched
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, wrap_raw
 from arraygrad.implicit.common import raw
+from arraygrad.program.values import Batched
 from arraygrad.transforms.trace import Trace
 
 __all__ = ["NoForm", "at_once", "beside"]

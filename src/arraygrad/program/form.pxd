@@ -6,7 +6,7 @@ cdef class Array:
 
 cdef class Program:
     cdef readonly int n_inputs      # the first places, which the caller fills
-    cdef readonly tuple steps       # per step (operation of the table or None, its arguments, the places of its results)
+    cdef readonly tuple steps       # per step (operation of the table or None, its arguments, function, places of results)
     cdef readonly tuple results     # places; -1: none
     cdef list template              # what stands at each place before the first step: the constants
     cdef list functions             # per step

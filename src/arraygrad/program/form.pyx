@@ -75,8 +75,10 @@ cdef class Program:
         self.n_inputs, self.template, self.results = n_inputs, template, tuple(results)
         self.n_steps = len(steps)
         self.functions = [step[2] for step in steps]
-        self.steps = tuple([(step[0], step[1], tuple(range(step[4], step[4] + (step[5] or 1))) if step[4] >= 0 else ())
-                            for step in steps])
+        self.steps = tuple([
+            (step[0], step[1], step[2], tuple(range(step[4], step[4] + (step[5] or 1))) if step[4] >= 0 else ())
+            for step in steps
+        ])
         for step in steps:
             n += len(step[3])
             self.most = max(self.most, len(step[3]))
@@ -147,8 +149,8 @@ cdef class Program:
         return tuple(self.template)
 
     def __repr__(self):
-        lines = [f"{', '.join([f'%{i}' for i in outs])} = {getattr(op, 'name', None) or '(array function)'}"
-                 f"({', '.join(map(repr, args))})" for op, args, outs in self.steps]
+        lines = [f"{', '.join([f'%{i}' for i in outs])} = {getattr(op, 'name', None) or repr(function)}"
+                 f"({', '.join(map(repr, args))})" for op, args, function, outs in self.steps]
         return "\n".join([f"Program of {self.n_inputs} arrays", *lines, f"results: {self.results}"])
 
 

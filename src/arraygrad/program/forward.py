@@ -10,9 +10,10 @@ Note [Forward rules]
 (2) The rule is recorded as steps of the table's operations. The transpose goes through the steps that depend on g
     backwards: each by its own operation's rule, which the same tape notes. Steps that do not depend on g stay as they
     are; those that do are not part of the result, and what still needs one of them was not linear (`NotLinear`).
-(3) While it is recorded, g has some numbers. A rule that looks at them (whether a gradient reaches vectors that are
-    arbitrary) does so with every element of g far from zero, so what it refuses is refused here. What it found does not
-    hold for other arguments: such a program is not kept.
+(3) While it is recorded, g has some numbers, none of which is near zero. A rule that looks at them (whether a gradient
+    reaches vectors that are arbitrary), or makes masks of them, sees those: a linear map is known by what it does to
+    almost every g, and what is refused for these is refused here. What it found holds for these arguments alone: such
+    a program is not kept.
 Guarded by tests/program/test_forward_rules.py.
 """
 
@@ -23,7 +24,7 @@ from typing import Any
 
 import numpy
 
-from arraygrad.program.calls import filled, wrapped
+from arraygrad.program.calls import apply, filled, wrapped
 from arraygrad.program.form import NoKind, Plans, Program
 from arraygrad.program.namespace import namespace
 from arraygrad.program.rules import arguments, gradients_of, with_arrays
@@ -32,7 +33,11 @@ from arraygrad.program.values import Batched, Guard, GuardFailed, NotLinear, Tap
 __all__ = ["NOT_DERIVED", "PLANS", "forward", "run_steps", "transposed"]
 
 # Operations whose forward rule is not the transpose of their rules, and why.
-NOT_DERIVED: dict[str, str] = {}
+NOT_DERIVED: dict[str, str] = {
+    "_implicit": "its problem says what it computes, and how it is differentiated",
+    "_to_backend": "its result belongs to another library, of which Batched holds no array",
+    "_zero_unknown": "its derivative is not known: nan, whatever the gradient is",
+}
 PLANS = Plans(namespace)
 
 
@@ -53,6 +58,8 @@ def forward(op, bound: tuple, ans: Any, tangents: list) -> list[Any]:
     NotLinear
         If a rule can't be transposed.
     """
+    if op.name in NOT_DERIVED:
+        raise NotLinear(f"{op.name}: {NOT_DERIVED[op.name]}")
     given = [with_arrays(op, bound, ans), ans, tangents]
     found: list[Batched] = []
     plan = PLANS.find(op, 0, given, (), found)
@@ -85,6 +92,7 @@ def record_forward(op, given: list) -> tuple[Program, list[Any], bool]:
     total: list[Batched | None] = [None] * (len(ans) if several else 1)
     conj = is_conjugated(op, bound, ans)
     gone: set[int] = set()
+    fixed: set[int] = set()
     for k, tangent in enumerate(tangents):
         along = list(tangent) if k == 0 and op.sequence >= 0 else [tangent]
         if all(one is None for one in along):
@@ -98,31 +106,39 @@ def record_forward(op, given: list) -> tuple[Program, list[Any], bool]:
         else:
             shape, dtype = x.shape, x.dtype
         made = gradients_of(op, k, args, shape, dtype, conj)
-        parts, depending = transposed(tape, start, made, along, [one for one in g if one is not None])
+        parts, depending, masks = transposed(tape, start, made, along, [one for one in g if one is not None])
         gone |= depending
+        fixed |= masks
         parts_of = iter(parts)
         for i, one in enumerate(g):
             if one is not None:
                 total[i] = added(total[i], next(parts_of))
-    looked = any(type(step.function) is Guard and id(step.args[0]) in gone for step in tape.steps)
-    program = tape.program(inputs, total, gone=frozenset(gone))
+    looked = any(type(step.function) is Guard and id(step.args[0]) in gone | fixed for step in tape.steps)
+    program = tape.program(inputs, total, gone=frozenset(gone), fixed=frozenset(fixed))
     assert program is not None
-    return program, [one.values for one in inputs], not looked
+    return program, [one.values for one in inputs], not looked and not fixed
 
 
-def transposed(tape: Tape, start: int, results: list, cotangents: list, inputs: list) -> tuple[list, set[int]]:
+def transposed(
+    tape: Tape, start: int, results: list, cotangents: list, inputs: list
+) -> tuple[list, set[int], set[int]]:
     """The transpose of the steps from `start` on, between inputs and results, applied to cotangents of the results.
 
     Returns
     -------
-    list of (Batched or None), set
-        Per input what reaches it; ids of the values that depend on the inputs.
+    list of (Batched or None), set, set
+        Per input what reaches it; ids of the values that depend on the inputs; of those that do and are no floats.
     """
     steps = tape.steps[start:]
     depending = {id(one) for one in inputs}
+    masks: set[int] = set()
     for step in steps:
-        if any(id(arg) in depending for arg in step.args):
-            depending.update([id(one) for one in step.made])
+        used = step.args
+        if step.op is not None and step.op.entry.kind == "creation":  # of a shape and dtype: an array may say which
+            used = [step.bound[at] for at in step.op.inputs]
+        if any(id(arg) in depending for arg in used):
+            for one in step.made:
+                (depending if one.dtype.kind in "fc" else masks).add(id(one))
     waiting: dict[int, Batched] = {}
 
     def add(value: Batched, gradient: Batched | None) -> None:
@@ -134,6 +150,8 @@ def transposed(tape: Tape, start: int, results: list, cotangents: list, inputs: 
     for one, cotangent in zip(results, cotangents, strict=True):
         if one is not None and id(one) in depending:
             add(one, cotangent)
+        elif one is not None and cotangent is not None and numpy.any(one.values):
+            raise NotLinear("a gradient that is not zero, whatever g is")
     for step in reversed(steps):
         if not any(id(one) in depending and id(one) in waiting for one in step.made):
             continue
@@ -163,9 +181,10 @@ def transposed(tape: Tape, start: int, results: list, cotangents: list, inputs: 
                 (gradient,) = gradients_of(op, k, arguments(op, k, g, bound, ans), x.shape, x.dtype, conj)
                 add(x, gradient)
         covered = [bound[at] for at in op.inputs] if op.sequence < 0 else list(bound[op.sequence])
-        if any(id(arg) in depending and not any(arg is one for one in covered) for arg in step.args):
+        shaped = op.entry.kind == "creation"
+        if not shaped and any(id(arg) in depending and not any(arg is one for one in covered) for arg in step.args):
             raise NotLinear(f"{op.name} has no rule for what the program is transposed by")
-    return [waiting.get(id(one)) for one in inputs], depending
+    return [waiting.get(id(one)) for one in inputs], depending, masks
 
 
 def added(a: Batched | None, b: Batched | None) -> Batched | None:
@@ -194,19 +213,27 @@ def _some_gradient(part: Batched, tape: Tape) -> Batched | None:
     return Batched(values.reshape(part.shape).astype(part.dtype), None, tape)
 
 
-def run_steps(program: Program, values: list[Batched], apply: Any) -> list[Any]:
-    """The results of a program of the table's operations by `apply(op, bound)`: on rows, where that is what it knows.
+def run_steps(program: Program, values: list[Batched]) -> list[Any]:
+    """The results of a program of the table's operations, on arrays that may have rows (where `batches` is there).
 
-    NotLinear for a step that is no operation of the table.
+    Raises
+    ------
+    NotLinear
+        For a step that is no operation of the table.
+    GuardFailed
+        If a value that decided what the program does is another one, in any row.
     """
     found: dict[int, Any] = dict(enumerate(values))
-    for i, constant in enumerate(program.constants):
-        if i >= program.n_inputs and constant is not None:
-            found[i] = Batched(constant, None) if isinstance(constant, numpy.ndarray) else constant
-    for op, bound, outs in program.steps:
+    for i, constant in enumerate(program.constants[program.n_inputs :], program.n_inputs):
+        found[i] = Batched(constant, None) if isinstance(constant, numpy.ndarray) else constant
+    for op, bound, function, outs in program.steps:
+        given = tuple([filled(arg, found) for arg in bound])
+        if isinstance(function, Guard):
+            function(given[0].one())
+            continue
         if op is None:
             raise NotLinear("a step that is no operation of the table")
-        made = apply(op, tuple([filled(arg, found) for arg in bound]))
+        made = apply(op, given)
         for place, one in zip(outs, made if isinstance(made, tuple) else (made,), strict=True):
             found[place] = one
     return [None if place < 0 else found[place] for place in program.results]

@@ -96,10 +96,10 @@ def _metadata(value: Any, what: str) -> Any:
 
 def with_arrays(op, bound: tuple, ans: Any) -> tuple:
     """Arguments as a node keeps them: a number beside arrays is an array of the result's dtype."""
-    first = ans[0] if isinstance(ans, tuple) else ans
+    first = ans if not isinstance(ans, tuple) else ans[0] if ans else None
     return tuple(
         [
-            Batched(numpy.asarray(arg, first.dtype), None)
+            Batched(numpy.asarray(arg, getattr(first, "dtype", None)), None)
             if param in op.entry.rules and isinstance(arg, (int, float, complex)) and not isinstance(arg, bool)
             else arg
             for param, arg in zip(op.params, bound, strict=True)

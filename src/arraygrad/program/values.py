@@ -29,7 +29,20 @@ import numpy
 
 from arraygrad.program.form import Array, Place, Program
 
-__all__ = ["Batched", "Guard", "GuardFailed", "NoBatch", "NotLinear", "Step", "Tape", "mapped", "run", "serve", "served", "shared"]
+__all__ = [
+    "Batched",
+    "Guard",
+    "GuardFailed",
+    "NoBatch",
+    "NotLinear",
+    "Step",
+    "Tape",
+    "mapped",
+    "run",
+    "serve",
+    "served",
+    "shared",
+]
 
 
 class NoBatch(Exception):
@@ -56,7 +69,14 @@ class Step:
     __slots__ = ("args", "bound", "function", "made", "op", "several")
 
     def __init__(self, op: Any, bound: Any, function: Callable, args: list, made: list[Batched], several: bool) -> None:
-        self.op, self.bound, self.function, self.args, self.made, self.several = op, bound, function, args, made, several
+        self.op, self.bound, self.function, self.args, self.made, self.several = (
+            op,
+            bound,
+            function,
+            args,
+            made,
+            several,
+        )
 
 
 class GuardFailed(Exception):
@@ -90,18 +110,25 @@ class Tape:
         self.steps.append(Step(None, (x,), Guard(x.values), [x], [], False))
 
     def program(
-        self, inputs: list[Batched], results: list[Batched | None], largest: int | None = None, gone: frozenset = _NONE
+        self,
+        inputs: list[Batched],
+        results: list[Batched | None],
+        largest: int | None = None,
+        gone: frozenset = _NONE,
+        fixed: frozenset = _NONE,
     ) -> Program | None:
         """The program of what was done between inputs and results; None where its constants have over `largest` bytes.
 
-        Steps of which nothing is used are left out, but guards. `gone` are ids of values that no step may use: guards
-        of them are left out too. NotLinear if a step does.
+        Steps of which nothing is used are left out, but guards. `gone` are ids of values that no step may use (guards
+        of them are left out too), `fixed` of those that are constants, of the value that they have here. NotLinear if
+        a step uses one that is gone.
         """
         live = {id(one) for one in results}
         kept = []
         for step in reversed(self.steps):
-            used = {id(arg) for arg in step.args if type(arg) is Batched}
-            if any(id(one) in live for one in step.made) or (type(step.function) is Guard and not used & gone):
+            used = {id(arg) for arg in step.args if type(arg) is Batched} - fixed
+            looks = type(step.function) is Guard and used and not used & gone
+            if looks or any(id(one) in live for one in step.made):
                 kept.append(step)
                 live |= used
         if live & gone:
