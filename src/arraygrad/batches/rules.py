@@ -15,7 +15,7 @@ from arraygrad.batches.derive import namespace
 from arraygrad.batches.shapes import with_rows
 from arraygrad.program.form import NoKind, Plans
 from arraygrad.program.rules import gradients_of
-from arraygrad.program.values import Batched, NoBatch, Tape, mapped
+from arraygrad.program.values import Batched, NoBatch, Tape, mapped, shared
 
 __all__ = ["PLANS", "READ", "pull"]
 
@@ -50,7 +50,7 @@ def pull(op, k: int, args: list[Any], n: int, shape: tuple[int, ...], dtype: Any
     Parameters
     ----------
     args : list
-        What the rule asks for in order. Arrays are Batched, with rows or without.
+        What the rule asks for in order. Arrays are Batched; those of NumPy's are the same in all rows.
     conj : bool
         Whether the function is holomorphic and an array complex: the rule is the one without conjugation.
 
@@ -59,18 +59,14 @@ def pull(op, k: int, args: list[Any], n: int, shape: tuple[int, ...], dtype: Any
     NoBatch
         If it has no form for all rows at once.
     """
-    if op.multi:  # a node of one result hands on its gradient alone
-        names = op.rules[k].__code__.co_varnames
-        args = [(arg,) if names[i] == "g" and type(arg) is Batched else arg for i, arg in enumerate(args)]
-    found: list[Batched] = []
     extra = (n, shape, dtype, conj)
-    plan = PLANS.find(op, k, args, extra, found)
-    if plan is not None and plan.program is not None:
-        gradients = plan.program.replay([one.values for one in found])
-    else:
-        made = _recorded(op, k, args, extra) if plan is None else _made(op, k, args, *extra)
-        gradients = [None if one is None else one.values for one in made]
-    return gradients if op.sequence >= 0 else gradients[0]
+    found = PLANS.replayed(op, k, args, extra)
+    if found is None:
+        args = [shared(arg) for arg in args]
+        unread = PLANS.find(op, k, args, extra, []) is None
+        made = _recorded(op, k, args, extra) if unread else _made(op, k, args, *extra)
+        found = [None if one is None else one.values for one in made]
+    return found if op.sequence >= 0 else found[0]
 
 
 def _made(op, k, args, n, shape, dtype, conj) -> list[Batched | None]:

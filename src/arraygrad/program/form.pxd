@@ -41,4 +41,5 @@ cdef class Plans:
     cdef int n
 
     cpdef Plan find(self, object op, int k, list args, tuple extra, list found)
+    cpdef list replayed(self, object op, int k, list args, tuple extra)
     cpdef Plan keep(self, object op, int k, list args, tuple extra, Program program)

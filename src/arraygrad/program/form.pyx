@@ -28,6 +28,9 @@ cdef enum:
     MOST = 1024             # plans of all; each holds a few hundred bytes
 
 
+cdef object ndarray = numpy.ndarray
+
+
 class NoKind(Exception):
     """An argument of which no kind is known: nothing that is computed of it can be kept."""
 
@@ -191,20 +194,26 @@ cdef bint same_number(double a, double b) noexcept:
 
 
 cdef bint serves(Kind kind, object arg, list found) except -1:
-    """Whether an argument is of a kind; the arrays in it are added to `found`, in the order of `kind_of`."""
-    cdef object values, start
+    """Whether an argument is of a kind; the values of arrays in it are added to `found`, in the order of `kind_of`.
+
+    An array of NumPy's is an Array without rows.
+    """
+    cdef object values = arg, own
     cdef Py_ssize_t i
     cdef int code = kind.code
     if code == AN_ARRAY:
-        if not isinstance(arg, Array) or ((<Array>arg).rows is None) is not kind.type:
+        if isinstance(arg, Array):
+            if ((<Array>arg).rows is None) is not kind.type:
+                return False
+            values = (<Array>arg).values
+        elif type(arg) is not ndarray or not kind.type:
             return False
-        values = (<Array>arg).values
         if values.shape != kind.value:
             return False
-        start = values.dtype
-        if start is not kind.dtype and start != kind.dtype:
+        own = values.dtype
+        if own is not kind.dtype and own != kind.dtype:
             return False
-        found.append(arg)
+        found.append(values)
         return True
     if arg is kind.value:
         return code == EQUAL or code == THE_SAME or (code == A_NUMBER)
@@ -245,7 +254,7 @@ cdef class Plans:
         self.same = same
 
     cpdef Plan find(self, object op, int k, list args, tuple extra, list found):
-        """The plan for arguments of such kinds, and `extra` equal to that; the arrays in them are added to `found`."""
+        """The plan for arguments of such kinds and an equal `extra`; the arrays in them are added to `found`."""
         cdef list rules, plans
         cdef Plan plan
         cdef Py_ssize_t i, j
@@ -267,6 +276,12 @@ cdef class Plans:
                     return plan
             del found[:]
         return None
+
+    cpdef list replayed(self, object op, int k, list args, tuple extra):
+        """What the program that is kept for such arguments makes of them; None where there is none."""
+        cdef list found = []
+        cdef Plan plan = self.find(op, k, args, extra, found)
+        return None if plan is None or plan.program is None else plan.program.replay(found)
 
     cpdef Plan keep(self, object op, int k, list args, tuple extra, Program program):
         """Keep a program (None: nothing can be kept) for such arguments, in the place of the one that served them.
