@@ -12,10 +12,10 @@ import pytest
 from scipy import integrate
 
 import arraygrad as ag
-from arraygrad.program.values import Batched
 from arraygrad.implicit import many_steps
 from arraygrad.implicit.columns import NoForm
 from arraygrad.implicit.common import array_function
+from arraygrad.program.values import Batched
 from arraygrad.scipy import integrate as recorded
 
 T = np.random.default_rng(1).uniform(0.0, 1.0, 7)

@@ -128,14 +128,11 @@ def compare(rng, op, bound, said, smooth, alone=None):
             error = None
         except Exception as raised:
             found, error = None, raised
-        try:
-            expected = by_reverse_mode(op, bound, tangents, cotangents)
-        except Exception as raised:
-            assert error is not None, (said, raised)
-            assert type(error) is type(raised) or isinstance(error, NotLinear), (said, error, raised)
+        if error is not None:  # what the rule refuses, reverse mode refuses too
+            with pytest.raises(type(error)):
+                by_reverse_mode(op, bound, tangents, cotangents)
             return 0
-        if error is not None:
-            raise error
+        expected = by_reverse_mode(op, bound, tangents, cotangents)
         for j, one, w in zip(found, parts(ans), cotangents, strict=True):
             assert j is None or (j.shape == one.shape and j.dtype == one.dtype), (said, j, one)
             assert j is None or w is not None, said
@@ -261,7 +258,7 @@ def test_forward_rules_run_on_rows(name):
                 alone = [row(given, i) for i in range(2)]
                 try:
                     expected = [forward(op, *one) for one in alone]
-                    program, values, _ = record_forward(op, alone[0])
+                    program, _, _ = record_forward(op, alone[0])
                     taken = []
                     in_rows([bound, ans, tangents], taken)
                     made = run_steps(program, taken)

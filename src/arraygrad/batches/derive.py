@@ -1,4 +1,6 @@
-"""What an operation does to rows of arrays, derived from its entry in the table: Note [Small programs] in program/values.py.
+"""What an operation does to rows of arrays, derived from its entry in the table.
+
+Note [Small programs] in program/values.py says what stands for them.
 
 May import: batches.shapes, batches.keys, program, ops, numpy.
 

@@ -1,3 +1,4 @@
+# Small programs: what they are, and how the one for some arguments is found. form.pyx says how they are replayed.
 cdef class Array:
     cdef public object values       # an array of a library
     cdef public object rows         # how many arrays stand along its first axis; None: it is one array
@@ -6,7 +7,7 @@ cdef class Array:
 
 cdef class Program:
     cdef readonly int n_inputs      # the first places, which the caller fills
-    cdef readonly tuple steps       # per step (operation of the table or None, its arguments, function, places of results)
+    cdef readonly tuple steps       # per step (operation or None, its arguments, function, places of results)
     cdef readonly tuple results     # places; -1: none
     cdef list template              # what stands at each place before the first step: the constants
     cdef list functions             # per step
