@@ -1,6 +1,6 @@
 """Each operation's forward rule, derived by transposing its rules, against reverse mode and against differences.
 
-The class: operation with a rule x sample of tests/ops (all of them) x double and single precision, and calls drawn from
+The class: operation with a rule x sample of tests/ops (all of them, a third in single precision too), and calls drawn from
 the signatures (tests/ops/test_structure.py: stacks, broadcast operands, lengths of zero and one). Each call of the
 operation that a sample makes is caught. <J v, w> is compared with <v, J^T w> by the Tensors' own gradients, J v with
 central differences in double precision, and on rows with a loop over the rows. What is not derived is listed, with its
@@ -173,7 +173,7 @@ def test_forward_rules_are_transposed_rules(name):
     done = 0
     for place, case in enumerate(samples(name)):
         for change in (lambda a: a, as_single):
-            if change is as_single and not case.single:
+            if change is as_single and (place % 3 or not case.single):
                 continue
             with quietly():
                 arrays = [Batched(change(a), None) for a in case.arrays]

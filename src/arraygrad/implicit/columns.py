@@ -1,12 +1,12 @@
 """Many calls of a small function at once: arrays of a library whose arrays are several, of one shape.
 
-May import: backends, batches, program, implicit.common, transforms.trace, core.containers, core.tensor, numpy.
+May import: batches, program, implicit.common, transforms.trace, core.containers, core.tensor, numpy.
 
 Note [Calls at many points]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~
 (1) The right side of an equation is wanted with its Jacobian at all stages of many steps, and a recorded call costs
     far more than its arithmetic where the state is small. So it is called once, with Tensors over `Batched`: an array
-    of shape s that stands for m arrays of that shape, one for each point (Note [Batches]).
+    of shape s that stands for m arrays of that shape, one for each point (Note [Small programs]).
 (2) Batched is an array library like others here: the function, the table's rules and adoption see the shape s.
 (3) A value that would have to be one number (a branch, float(), an index) and differs by point is refused, and so is
     an array of NumPy beside Batched. Then, and where the values are not those that the solver had at these points,
@@ -16,12 +16,11 @@ Guarded by tests/implicit/test_calls_at_many_points.py.
 
 import numpy
 
-from arraygrad.backends import attach
-from arraygrad.backends.generic import GenericBackend
-from arraygrad.batches.derive import namespace
+from arraygrad.batches import derive  # noqa: F401  what operations do to rows
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, wrap_raw
 from arraygrad.implicit.common import raw
+from arraygrad.program import library  # noqa: F401  Batched as an array library
 from arraygrad.program.values import Batched
 from arraygrad.transforms.trace import Trace
 
@@ -32,21 +31,6 @@ _CLOSE = 1e-7  # how near the values have to be, relative to the largest of each
 
 class NoForm(Exception):
     """A function has no form for many points at once: it is to be called point by point."""
-
-
-class _Backend(GenericBackend):
-    """Batched: a write makes a new array, as what is the same at all points may differ afterwards."""
-
-    def write(self, raw, key, value):
-        """A new array with `value` at `key`."""
-        return namespace._setitem(raw, key, value)
-
-    def clone(self, array, like):
-        """The array itself: nothing ever changes one."""
-        return array
-
-
-attach(_Backend("columns", namespace, Batched, False), "columns", Batched)
 
 
 def beside(y, constants):
