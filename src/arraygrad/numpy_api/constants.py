@@ -18,7 +18,7 @@ __all__ = ["CONSTANT"]
 # Computed by NumPy from the values alone.
 CONSTANT = (
     "argwhere", "array_equiv", "common_type", "diag_indices_from", "einsum_path", "iscomplex", "isin", "isneginf",
-    "isposinf", "isreal", "ix_", "lexsort", "min_scalar_type", "packbits", "ravel_multi_index", "tril_indices_from",
+    "isposinf", "isreal", "lexsort", "min_scalar_type", "packbits", "ravel_multi_index", "tril_indices_from",
     "triu_indices_from", "unpackbits", "unravel_index",
 )  # fmt: skip
 

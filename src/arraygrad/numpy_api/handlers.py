@@ -22,7 +22,7 @@ from arraygrad.core.protocol_shapes import ptp
 from arraygrad.core.protocols import add_protocol_functions, add_recorded, is_served, numpy_function
 from arraygrad.core.tensor import Tensor, apply_op, asarray, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
-from arraygrad.numpy_api.plainly import computed_plainly, stand_in_of
+from arraygrad.numpy_api.plainly import are_plain, computed_plainly, plain_call, stand_in_of
 from arraygrad.ops import OPS
 
 __all__ = ["array_function", "array_ufunc", "handlers", "numpy_name", "ufuncs"]
@@ -288,12 +288,24 @@ def numpy_name(module, name):
     except TypeError:  # not hashable, so no function
         ours = None
     if type(ours) is types.FunctionType:
-        shown = numpy_function(theirs, ours, isinstance(theirs, numpy.ufunc))
+        is_ufunc = isinstance(theirs, numpy.ufunc)
+        shown = numpy_function(theirs, ours if is_ufunc else _of_any_arrays(theirs, ours), is_ufunc)
         ours = sys.modules[module].__dict__[name] = functools.update_wrapper(shown, ours)
     if ours is not None:
         sys.modules[module].__dict__[name] = ours
         return ours
     return theirs if owner is not numpy else _written().numpys_own(name)
+
+
+def _of_any_arrays(theirs, ours):
+    """`ours`, which takes Tensors, with NumPy's own function for arguments that are all plain."""
+
+    def called(*args, **kwargs):
+        if all(map(are_plain, args)) and all(map(are_plain, kwargs.values())):
+            return plain_call(theirs, args, kwargs)
+        return ours(*args, **kwargs)
+
+    return called
 
 
 def handlers():

@@ -1,6 +1,6 @@
-"""Functions without a derivative on what an adopted call made and no gradient reaches: they get plain arrays.
+"""Calls that no gradient reaches: NumPy's own function computes them, of plain arrays.
 
-May import: core.tensor, numpy.
+May import: core.inplace, core.tensor, numpy.
 
 A function that is not recorded is refused with a Tensor. In an adopted call `numpy.zeros(3)` is a Tensor too, though
 the program knows nothing of it, and where none of the arguments requires grad there is no gradient to lose: the
@@ -9,9 +9,10 @@ function gets the plain arrays that they would be. It may not write them, as nod
 
 import numpy
 
-from arraygrad.core.tensor import Tensor, wrap_raw
+from arraygrad.core.inplace import as_scalar
+from arraygrad.core.tensor import Tensor, asarray, wrap_raw
 
-__all__ = ["computed_plainly", "set_adoption", "set_compiled", "stand_in_of"]
+__all__ = ["are_plain", "computed_plainly", "plain_call", "set_adoption", "set_compiled", "stand_in_of"]
 
 _adopting = None  # whether this thread runs an adopted call; see set_adoption
 _compiled = None  # what records another library's ufunc; see set_compiled
@@ -78,3 +79,37 @@ def _shown(made, given):
     if type(made) is not numpy.ndarray or made.dtype.kind not in "fc" or not made.ndim:
         return made
     return made if any(numpy.may_share_memory(made, array) for array in given) else wrap_raw(made)
+
+
+# What arguments without a Tensor are made of. A callable may hold Tensors, and so may an array of objects.
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type, slice, range, type(Ellipsis), numpy.generic)
+_CONTAINERS = (list, tuple)
+
+
+def are_plain(value):
+    """Whether an argument is a plain array, a number, a name or None, or a list, tuple or dict of such."""
+    kind = type(value)
+    if kind is numpy.ndarray:
+        return value.dtype.kind != "O"
+    if kind in _CONTAINERS:
+        return all(map(are_plain, value))
+    if kind is dict:
+        return all(map(are_plain, value.values()))
+    return isinstance(value, (*_PLAIN, numpy.dtype, type(numpy._NoValue)))
+
+
+def plain_call(theirs, args, kwargs):
+    """NumPy's own call of arguments that are plain, with Tensors over its arrays of numbers."""
+    return _as_tensors(theirs(*args, **kwargs))
+
+
+def _as_tensors(made):
+    if isinstance(made, tuple | list):
+        items = [_as_tensors(item) for item in made]
+        return type(made)(*items) if hasattr(made, "_fields") else type(made)(items)
+    if type(made) not in (numpy.ndarray, *_NUMBERS) or made.dtype.kind not in "biufc":
+        return made
+    return as_scalar(asarray(made), type(made) is not numpy.ndarray)
+
+
+_NUMBERS = tuple({numpy.dtype(code).type for code in "?bhilqpBHILQPefdgFDG"})

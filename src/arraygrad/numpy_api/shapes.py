@@ -10,7 +10,19 @@ import numpy
 
 from arraygrad.core.tensor import Tensor
 from arraygrad.namespaces.bind import to_tensor
-from arraygrad.numpy_api.functions import OUT, F, axes_of, backend_among, host, implements, refuse, tensor_of, tensors
+from arraygrad.numpy_api.functions import (
+    OUT,
+    F,
+    axes_of,
+    backend_among,
+    beside,
+    host,
+    implements,
+    refuse,
+    tensor_among,
+    tensor_of,
+    tensors,
+)
 from arraygrad.ops._axes import at_axis
 
 __all__: list[str] = []
@@ -122,6 +134,26 @@ def _repeat(a, repeats, axis=None):
 @implements("tile")
 def _tile(A, reps):
     return F["tile"](tensor_of(A), (reps,) if isinstance(reps, int) else tuple(reps))
+
+
+@implements("ix_")
+def _ix_(*args):
+    plain = numpy.ix_(*[host(arg) for arg in args])  # or NumPy's error; truth values become positions
+    return tuple(
+        [
+            tensor_of(arg).reshape(mesh.shape) if _recorded(arg) else _positions(mesh, args)
+            for arg, mesh in zip(args, plain, strict=True)
+        ]
+    )
+
+
+def _recorded(arg):
+    return backend_among((arg,)) is not None and tensor_of(arg).requires_grad
+
+
+def _positions(mesh, args):
+    like = tensor_among(args)
+    return mesh if like is None else beside(mesh, like)
 
 
 @implements("atleast_1d")

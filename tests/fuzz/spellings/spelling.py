@@ -194,7 +194,12 @@ def _weights(rng, expected):
 
 
 def _objective(results, weights):
-    """The sum of the real inner products of results and weights; nan where a result is not finite."""
+    """The sum of the real inner products of results and weights; nan where a result is not finite or has another shape.
+
+    The shape moves with the values where a rule chooses how many there are (bins="stone").
+    """
+    if any(np.shape(part) != np.shape(w) for part, w in zip(results, weights, strict=True)):
+        return np.longdouble("nan")
     return sum((dot(w, part) for part, w in zip(results, weights, strict=True)), np.longdouble(0))
 
 

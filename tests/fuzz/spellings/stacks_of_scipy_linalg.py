@@ -307,7 +307,7 @@ CASES = {
     "solve_discrete_lyapunov": (None, (small, any_matrix), ({}, {"method": "bilinear"})),
     "solve_continuous_are": (riccati("solve_continuous_are"), (small, columns, positive, positive), NONE),
     "solve_discrete_are": (riccati("solve_discrete_are"), (small, columns, positive, positive), NONE),
-    "subspace_angles": (None, ((tall, very_tall), (tall, very_tall)), NONE),
+    "subspace_angles": (None, (very_tall, very_tall), NONE),  # of more columns than rows some angle is zero, and noise
     "orthogonal_procrustes": (None, (tall, tall), NONE),
     "cdf2rdf": (of_pairs, (paired_values, any_matrix), NONE),
     "diagsvd": (lambda module, s: module.diagsvd(s, np.shape(s)[-1], 4), (vector,), NONE),
