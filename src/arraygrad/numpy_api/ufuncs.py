@@ -242,7 +242,9 @@ def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoV
             raise ValueError(
                 f"numpy.{ufunc.__name__}.reduce: where= needs initial=, as {ufunc.__name__} has no neutral element"
             )
-        x = masked(f"{ufunc.__name__}.reduce", x, where, _fitting(neutral, x))
+        # A recorded `initial` stays one: of what ties with it, its own share must not be lost.
+        fill = neutral if isinstance(neutral, Tensor) else _fitting(neutral, x)
+        x = masked(f"{ufunc.__name__}.reduce", x, where, fill)
     if not x.size and ufunc.__name__ not in ("add", "multiply"):
         axes = range(x.ndim) if axis is None else axes_of(axis, x.ndim)
         if not all(x.shape[i] for i in axes):
@@ -260,7 +262,7 @@ def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoV
             values = numpy.asarray(ufunc.reduce(host(given), axis, dtype, None, keepdims, **options))
         return with_bits(result, values) if values.dtype == result.dtype else result
     if begins:
-        return result
+        return result if chosen is True else _begun_alone(result, initial, given, chosen, axis, keepdims)
     # NumPy begins with the neutral element 0, which takes the sign from an element that is alone.
     result = F["abs"](result) if ufunc.__name__ == "hypot" and result.size == x.size else result
     if ufunc.__name__ not in _REDUCE and ufunc.__name__ != "subtract":
@@ -268,6 +270,14 @@ def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoV
         options = {} if chosen is True else {"where": host(chosen)}
         return _as_numpys(ufunc, "reduce", result, (given, axis, dtype, None, keepdims, *begin), options)
     return result
+
+
+def _begun_alone(result, initial, x, chosen, axis, keepdims):
+    """`result` with `initial` itself where none of the elements is chosen: numpy.hypot.reduce makes no positive of it."""
+    some = numpy.any(numpy.broadcast_to(host(chosen), x.shape), axis=axis, keepdims=keepdims)
+    if some.all():
+        return result
+    return F["where"](beside(some, result), result, tensors(initial, result)[0].astype(result.dtype))
 
 
 def _behind(name, initial, x, axis):
