@@ -273,7 +273,7 @@ def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoV
 
 
 def _begun_alone(result, initial, x, chosen, axis, keepdims):
-    """`result` with `initial` itself where none of the elements is chosen: numpy.hypot.reduce makes no positive of it."""
+    """`result` with `initial` itself where none of the elements is chosen, which numpy.hypot.reduce keeps negative."""
     some = numpy.any(numpy.broadcast_to(host(chosen), x.shape), axis=axis, keepdims=keepdims)
     if some.all():
         return result
