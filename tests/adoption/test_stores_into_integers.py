@@ -60,7 +60,28 @@ def truths(x):
     return a
 
 
+def in_a_dict(x):
+    case = {"gen": np.array([[1, 2], [3, 4]])}
+    case["gen"][[0, 1], 1] = x[:2]
+    return case["gen"]
+
+
+def in_nested_containers(x):
+    name, k = "gen", 1
+    case = {"order": [{name: (None, np.array([1, 2]))}]}
+    case["order"][-1][name][k][0] = x[2]
+    return case["order"][0]["gen"][1]
+
+
+def in_a_dict_of_an_attribute(x):
+    case = Case()
+    case.parts = {2: case.table}
+    case.parts[2][0][1:] = x[:2]
+    return case.table
+
+
 STORES = [element, row, indices, mask, of_bytes, copied, truths]
+STORES += [in_a_dict, in_nested_containers, in_a_dict_of_an_attribute]
 
 
 @pytest.mark.parametrize("store", STORES)
@@ -91,3 +112,19 @@ def test_a_result_that_is_cut_off_as_a_whole_is_refused():
 def test_not_where_nothing_is_adopted():
     with pytest.raises(TypeError, match="floating-point dtype"):
         ag.grad(lambda x: element(x)[0] * x[0], adopt=False)(X)
+
+
+class Table(dict):
+    """A container whose items are made when they are asked for."""
+
+    def __getitem__(self, key):
+        return self.setdefault(key + 1, np.zeros(2))
+
+
+def test_what_a_container_of_the_programs_own_holds_is_not_looked_up():
+    def f(x):
+        table = Table({0: np.array([1, 2])})
+        table[0][1] = x[0]
+        return table[0].sum()
+
+    np.testing.assert_array_equal(ag.grad(f)(X), [1.0, 0.0, 0.0])

@@ -226,19 +226,39 @@ def _dotted(node):
 
 
 def _target(expression, frame):
-    """The object that an expression `x[...]` indexes, however often, where it is a name or an attribute of one."""
+    """The object that an expression `x[...]` indexes: an array, however often, and what `d["a"]` of a dict finds."""
     node = _parsed(expression)
+    return _found(node.value, frame) if isinstance(node, ast.Subscript) else None
+
+
+_CONTAINERS = (dict, list, tuple)
+_KEYS = (str, int, bool, float, type(None))
+
+
+def _found(node, frame):
+    """The object that a name, an attribute or an item of a container is there; runs no code of the program."""
+    if isinstance(node, ast.Name):
+        return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
+    if isinstance(node, ast.Attribute):
+        return inspect.getattr_static(_found(node.value, frame), node.attr, None)
     if not isinstance(node, ast.Subscript):
         return None
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    node, names = _dotted(node)
-    if not isinstance(node, ast.Name):
+    found = _found(node.value, frame)
+    if type(found) not in _CONTAINERS:
+        return found
+    key = _key(node.slice, frame)
+    try:
+        return found[key] if type(key) in _KEYS else None
+    except (LookupError, TypeError):
         return None
-    found = frame.f_locals.get(node.id, frame.f_globals.get(node.id))
-    for name in names:
-        found = inspect.getattr_static(found, name, None)  # runs no code of the program
-    return found
+
+
+def _key(node, frame):
+    """The value of a key that is written as a number, a text or a name; else something that is no key."""
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return _found(node, frame) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else node
 
 
 def _called(expression, frame):
