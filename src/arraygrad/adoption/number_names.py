@@ -92,9 +92,11 @@ def _of_several(real, rule):
         if any(isinstance(x, Tensor) and x.requires_grad and not stays(x) for x in args):
             return real(*args, **kwargs)  # which refuses it
         try:
-            real(*[_number(x) for x in args], **kwargs)
+            plain = real(*[_number(x) for x in args], **kwargs)
         except TypeError as error:
             return function(*numbers_held(error, args, is_on()), **kwargs)
+        if plain is NotImplemented:  # of a method of `float`: the other operand's class computes
+            return plain
         return made_float(rule(*[element(x) if isinstance(x, Tensor) else x for x in args], **kwargs))
 
     return function
@@ -316,10 +318,51 @@ class _TypeName(type):
         return repr(type) if cls is _type else type.__repr__(cls)
 
 
+# Methods of `float` and `complex` that the class is asked for, `float.__mul__(x, y)`, and what they compute.
+_OPERATIONS: dict = {
+    name: getattr(operator, name)
+    for name in ("add", "floordiv", "mod", "mul", "pow", "sub", "truediv", "abs", "neg", "pos", "lt", "le", "gt", "ge")
+}
+_OPERATIONS |= {"divmod": divmod, "round": round}
+_REVERSED = ("add", "divmod", "floordiv", "mod", "mul", "pow", "sub", "truediv")
+_WITHOUT_SLOPE = ("__bool__", "__ceil__", "__floor__", "__int__", "__trunc__", "as_integer_ratio", "hex", "is_integer")
+
+
+def _of_operands(operation, number, swapped):
+    """The rule of an operator that is called as a method of the type `number`."""
+
+    def rule(*args):
+        converted = [_as_number(x, number) for x in args]
+        return operation(*reversed(converted)) if swapped else operation(*converted)
+
+    return rule
+
+
+def _as_number(x, number):
+    """An operand as a number of the type that computes, and of no class derived from it."""
+    if isinstance(x, Tensor):
+        return _float_of(x) if number is float else _complex_of(x)
+    return x if type(x) in (int, float, complex) else number(x)
+
+
+def _methods(real):
+    """dict name -> what stands in for the methods of `float` or `complex`."""
+    made = {}
+    for name, operation in _OPERATIONS.items():
+        made[f"__{name}__"] = functools.partial(_of_several, rule=_of_operands(operation, real, False))
+    for name in _REVERSED:
+        made[f"__r{name}__"] = functools.partial(_of_several, rule=_of_operands(_OPERATIONS[name], real, True))
+    made.update(dict.fromkeys(_WITHOUT_SLOPE, _of_plain))
+    found = {name: vars(real)[name] for name in made if name in vars(real)}
+    for name, method in found.items():
+        stand_in(method, made[name](method))
+    return {name: stand_in_for(method) for name, method in found.items()}
+
+
 def _stand_in_type(real, made):
-    return Number(real.__name__, (real,), {"_real": real, "_recorded": staticmethod(made), "dtype": numpy.dtype(real),
-                                            "__module__": "builtins", "__slots__": (), "__doc__": real.__doc__,
-                                            "__init_subclass__": classmethod(derived)})  # fmt: skip
+    names = {"_real": real, "_recorded": staticmethod(made), "dtype": numpy.dtype(real), "__module__": "builtins",
+             "__slots__": (), "__doc__": real.__doc__, "__init_subclass__": classmethod(derived)}  # fmt: skip
+    return Number(real.__name__, (real,), {**_methods(real), **names})
 
 
 def derived(cls, **kwargs):
