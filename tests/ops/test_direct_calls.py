@@ -8,6 +8,7 @@ import arraygrad as ag
 import arraygrad.numpy as an
 from arraygrad import special
 from arraygrad.backends.numpy import direct
+from arraygrad.core.tensor import apply_op
 from arraygrad.ops import OPS
 
 pytest.importorskip("scipy.special").gamma(1.0)
@@ -40,9 +41,24 @@ CASES = {
     ],
     "cumulative_prod": [{"axis": 0}, {"axis": -1}, {"axis": 1, "include_initial": True}],
     "svd": [{}, {"full_matrices": False}],
+    **{name: [{}, {"k": 1}, {"k": -2}] for name in ("tril", "triu")},
+    "trace": [{}, {"offset": 1}, {"offset": -1, "dtype": np.float64}],
+    "unstack": [{}, {"axis": 1}, {"axis": -1}],
+    "vector_norm": [{}, {"axis": 0}, {"axis": -1, "keepdims": True, "ord": 1}, {"axis": (0, 1)}],
+    "unique_values": [{}],
+    "matrix_norm": [{}, {"keepdims": True}, {"ord": 1}, {"ord": "nuc"}],
     **{key: [{}, {"axis": 0}, {"axis": -1, "keepdims": True}] for key in ("any", "all", "argmax", "argmin")},
 }
 MATRICES = {name: [{}] for name in ("cholesky", "eigh", "eigvalsh", "slogdet", "inv", "det")}
+TWO = {
+    "take_along_axis": [((4, 5), (4, 2), {}), ((4, 5), (1, 5), {"axis": 0}), ((4, 5), (2,), {"axis": 0})],
+    "cross": [((4, 3), (4, 3), {}), ((3, 4), (3, 4), {"axis": 0}), ((4, 3), (3,), {}), ((3,), (4, 3), {})],
+    "vecdot": [((4, 3), (4, 3), {}), ((3, 4), (3, 4), {"axis": 0}), ((4, 3), (3,), {}), ((3,), (3,), {})],
+    "outer": [((4,), (3,), {}), ((1,), (1,), {})],
+    "_inner": [((4, 3), (5, 3), {}), ((3,), (3,), {}), ((2, 4, 3), (3,), {})],
+    "_matvec": [((4, 3), (3,), {}), ((2, 4, 3), (2, 3), {})],
+    "_vecmat": [((4,), (4, 3), {}), ((2, 4), (2, 4, 3), {})],
+}
 ORDERS = {"expn": 2, "kn": 1, "yn": 1}
 
 
@@ -72,7 +88,7 @@ def arrays(name):
 
 
 def test_every_operation_that_is_called_at_once_has_cases():
-    assert {*direct.CALLS} == {*CASES, *MATRICES, "repeat", "_angle_of_real"}
+    assert {*direct.CALLS} == {*CASES, *MATRICES, *TWO, "repeat", "matrix_power", "_angle_of_real"}
 
 
 @pytest.mark.parametrize("name", [*CASES, *MATRICES])
@@ -88,6 +104,34 @@ def test_values_are_those_of_the_tables_way(name):
                     f(a, **options)
             else:
                 assert_same(f(a, **options), expected)
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_values_of_two_arrays_are_those_of_the_tables_way(name):
+    op = OPS[name]
+    for first, second, options in TWO[name]:
+        for dtype in ("float64", "float32", "complex128"):
+            x = real(*first).astype(dtype)
+            y = np.zeros(second, int) if name == "take_along_axis" else (real(*second) * dtype_one(dtype)).astype(dtype)
+            args = (ag.asarray(x), y if name == "take_along_axis" else ag.asarray(y))
+            f = lambda args=args, options=options: apply_op(op, op.bind(args, options))
+            try:
+                expected = plain(f)
+            except Exception as error:
+                with pytest.raises(type(error)):
+                    f()
+            else:
+                assert_same(f(), expected)
+
+
+def dtype_one(dtype):
+    return 1 + 1j if dtype.startswith("c") else 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, -1])
+def test_powers_of_matrices_are_those_of_the_tables_way(n):
+    for a in (definite(4), definite(3).astype(np.float32), np.stack([definite(3), definite(3)])):
+        assert_same(an.linalg.matrix_power(a, n), plain(lambda a=a: an.linalg.matrix_power(a, n)))
 
 
 def test_the_angle_of_real_numbers_is_that_of_the_tables_way():

@@ -13,19 +13,15 @@ from arraygrad.ops import OPS
 
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 MANY = ("fftn", "ifftn", "rfftn", "irfftn")
-SHIFTS = ("fftshift", "ifftshift")
-SQUARE = ("inv", "det", "slogdet", "cholesky", "eigh", "eigvalsh", "eig", "eigvals")
-MATRIX = ("qr", "svd", "svdvals", "pinv")
+SQUARE = ("inv", "det", "slogdet", "cholesky", "eigh", "eigvalsh")
+MATRIX = ("svd",)
 _ONE_AXIS = [{}, {"axis": 0}, {"n": 3}, {"n": 9, "axis": 0, "norm": "ortho"}, {"norm": "forward"}, {"n": 1}]
 _AXES = [{"axes": (0,)}, {"axes": (-1, 0)}, {"axes": (0, 0)}]
 _MANY_AXES = [{}, {"s": (5, 6), "axes": (1, 0), "norm": "ortho"}, {"norm": "forward"}, *_AXES]
 OPTIONS = {
     **dict.fromkeys(ONE, _ONE_AXIS),
     **dict.fromkeys(MANY, _MANY_AXES),
-    **{name: [{}, {"axes": 0}, {"axes": (0, -1)}] for name in SHIFTS},
-    "qr": [{}, {"mode": "complete"}],
     "svd": [{}, {"full_matrices": False}],
-    "pinv": [{}, {"rtol": 0.2}],
     "cholesky": [{}, {"upper": True}],
 }
 SHAPES = [(5,), (6, 6), (7, 4), (4, 6), (3, 4, 5), (2, 3, 4, 4), (1, 6), (6, 1), (1, 1)]
@@ -73,7 +69,7 @@ def assert_same(f, a, options):
 
 
 @pytest.mark.parametrize("dtype", "fdFD")
-@pytest.mark.parametrize("name", [*ONE, *MANY, *SHIFTS])
+@pytest.mark.parametrize("name", [*ONE, *MANY])
 def test_transforms_are_numpys_bit_by_bit_in_every_layout(name, dtype):
     for shape in SHAPES:
         for a in layouts(numbers(shape, dtype)):
@@ -122,12 +118,12 @@ def usual(name):
     return (a, a[0]) if name == "solve" else (a, *defaults[1:])
 
 
-NAMES = [*ONE, *MANY, *SHIFTS, *SQUARE, *MATRIX, "solve", "_eigh_upper", "_eigvalsh_upper"]
+NAMES = [*ONE, *MANY, *SQUARE, *MATRIX, "solve", "_eigh_upper", "_eigvalsh_upper"]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_everyday_calls_are_served(name):
-    if not hasattr(getattr(np.linalg, "_umath_linalg", None), "qr_r_raw"):
+    if not hasattr(getattr(np.linalg, "_umath_linalg", None), "svd_s"):
         pytest.skip("this NumPy has other ufuncs")
     assert direct.try_forward(OPS[name], usual(name)) is not None
 
@@ -254,7 +250,7 @@ RULES = [
     ("slogdet", (4, 4), {}, ((1,), (0, 1))),
     ("pinv", (5, 3), {}, ((0,),)),
     ("inv", (4, 4), {}, ((0,),)),
-    *[(name, (4, 5), {}, ((0,),)) for name in (*ONE, *MANY, *SHIFTS)],
+    *[(name, (4, 5), {}, ((0,),)) for name in (*ONE, *MANY)],
     *[(name, (4, 5), {"n": n, "axis": 0, "norm": "ortho"}, ((0,),)) for name in ONE for n in (3, 6)],
     *[(name, (3, 4, 5), {"s": (6, 3), "axes": (2, 0), "norm": "forward"}, ((0,),)) for name in MANY],
 ]

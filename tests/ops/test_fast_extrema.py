@@ -1,4 +1,4 @@
-"""Largest and smallest elements over any axes and running along one: values and gradients (extrema.hpp)."""
+"""Largest and smallest elements over any axes (extrema.hpp) and running along one: values and gradients."""
 
 import itertools
 import warnings

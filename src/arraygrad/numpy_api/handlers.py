@@ -1,6 +1,6 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
-May import: ops, core.tensor, core.inplace, core.protocol_shapes, backends.numpy (joins, polynomials, ufunc_calls),
+May import: ops, core.tensor, core.inplace, core.protocol_shapes, backends.numpy.ufunc_calls,
 namespaces.bind, numpy_api.functions, numpy_api.gathered, numpy_api.plainly, numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
@@ -15,7 +15,7 @@ import types
 
 import numpy
 
-from arraygrad.backends.numpy import joins, polynomials, ufunc_calls
+from arraygrad.backends.numpy import ufunc_calls
 from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.core.protocol_shapes import ptp
@@ -352,18 +352,18 @@ _FORWARD = {"where": "where", "concatenate": "concat", "concat": "concat", "stac
 # run on the raw arrays (Note [NumPy calls on Tensors]). Results share memory for some arguments of those in the second
 # list, and have no derivative in the third.
 _FREE = """
-    append average bincount choose clip column_stack compress concat concatenate convolve copy corrcoef correlate
-    cov cross cumprod cumsum cumulative_prod cumulative_sum delete dot dstack ediff1d extract full_like histogram
-    hstack inner insert interp kron max mean median min nancumprod nancumsum nanmax nanmean nanmedian nanmin
-    nanpercentile nanprod nanquantile nanstd nansum nanvar outer pad partition percentile polyadd polyfit polymul
-    polysub polyval prod ptp quantile repeat roll select sort stack std sum take take_along_axis tensordot tile
-    trace trapezoid tril triu unwrap vander var vdot vstack where
+    append average bincount block choose clip column_stack compress concat concatenate convolve copy corrcoef
+    correlate cov cross cumprod cumsum cumulative_prod cumulative_sum delete diagflat dot dstack ediff1d extract
+    full_like histogram hstack inner insert interp kron logspace max mean median min nancumprod nancumsum nanmax nanmean
+    nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar outer pad partition percentile poly polyadd
+    polyfit polymul polysub polyval prod ptp quantile repeat resize roll roots select sort stack std sum take
+    take_along_axis tensordot tile trace trapezoid tril triu unwrap vander var vdot vstack where
     linalg.cholesky linalg.cond linalg.cross linalg.det linalg.eigvals linalg.eigvalsh linalg.inv linalg.matmul
     linalg.matrix_norm linalg.norm linalg.outer linalg.pinv linalg.solve linalg.svdvals linalg.tensordot linalg.trace
     linalg.vecdot linalg.vector_norm
 """
 _FRESH = """
-    around diag diff einsum gradient linalg.matrix_power linalg.multi_dot meshgrid round
+    around diag diff einsum gradient linalg.matrix_power linalg.multi_dot meshgrid polyder polyint round
 """
 # NumPy imports numpy.fft on first use, so these join when the first of them is called.
 _FREE_FFT = """
@@ -375,14 +375,6 @@ _CONSTANT = """
     empty_like flatnonzero isclose isin iscomplex iscomplexobj isneginf isposinf isreal isrealobj lexsort nanargmax
     nanargmin nonzero ones_like searchsorted zeros_like
 """
-
-# The same for those of them that are compiled, without NumPy's Python wrappers.
-_COMPILED = (
-    ("free", joins, "append block column_stack delete diagflat dstack hstack insert resize vstack"),
-    ("free", polynomials, "logspace poly polyadd polyfit polysub polyval roots vander"),
-    ("fresh", joins, "diag"),
-    ("fresh", polynomials, "polyder polyint"),
-)
 
 # How many leading arguments are arrays that are read; two of all other functions.
 _READS = {"where": 3, "interp": 3, "insert": 3, "clip": 3, "einsum": 100, "meshgrid": 100}
@@ -425,9 +417,6 @@ def _served():
         note(name, "direct", lambda _, name=name: getattr(Tensor, name))
     for name, call in (("dot", ufunc_calls.dot), ("copy", ufunc_calls.copy), ("linalg.norm", ufunc_calls.norm)):
         note(name, "free", lambda _, call=call: call)
-    for kind, module, names in _COMPILED:
-        for name in names.split():
-            note(name, kind, lambda _, module=module, name=name: getattr(module, name))
     for name in ("dot", "linalg.norm"):
         note(name, "scalar", True)
     note("einsum", "contracts", True)

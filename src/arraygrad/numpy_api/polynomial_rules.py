@@ -44,6 +44,15 @@ def poly(xp, g, seq_of_zeros):
     return xp.stack(parts[::-1])
 
 
+_roots = getattr(numpy.roots, "_implementation", numpy.roots)
+_polyfit = getattr(numpy.polyfit, "_implementation", numpy.polyfit)
+
+
+def roots_of(p):
+    """numpy.roots where neither the first nor the last coefficient is zero; None: better composed."""
+    return _roots(p) if p.size > 1 and p[0] and p[-1] else None
+
+
 def roots(xp, g, p, ans):
     """By the implicit derivative -root^k / p'(root). p' is a product of distances between the roots: where two are
     equal it is zero and the gradient infinite or nan, as the roots then are not smooth."""
@@ -63,6 +72,12 @@ def roots(xp, g, p, ans):
 
 # The fit c minimizes |A c - y|, with A the powers of x. Where A has full rank, v = (A^T A)^-1 g gives all gradients:
 # that of y is A v, that of A is (y - A c) v^T - A v c^T.
+
+
+def polyfit_of(x, y, deg, rcond=None):
+    """numpy.polyfit where every coefficient is determined; None: better composed."""
+    found, _, rank, _, _ = _polyfit(x, y, deg, rcond, True)
+    return found if rank == deg + 1 else None
 
 
 def _columns(xp, x, like):

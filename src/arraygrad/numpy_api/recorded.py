@@ -1,6 +1,6 @@
 """NumPy's functions beyond the table that are recorded as one node: their rules, and what is served of them.
 
-May import: core.recorded, backends.numpy (compiled functions, table), ops, numpy_api.recorded_rules,
+May import: core.recorded, backends.numpy.ufunc_calls, ops, numpy_api.recorded_rules,
 numpy_api.polynomial_rules, numpy_api.recorded_statistics, numpy. Note [Recorded functions] in core/recorded.pyx says
 how they are called.
 
@@ -12,8 +12,6 @@ operations by the other modules of this room.
 
 import numpy
 
-from arraygrad.backends.numpy import calculus, choices, gaps, joins, polynomials, ranks
-from arraygrad.backends.numpy.table import attach_recorded
 from arraygrad.backends.numpy.ufunc_calls import by_loop
 from arraygrad.core.recorded import make_recorded
 from arraygrad.numpy_api import polynomial_rules
@@ -132,218 +130,202 @@ OWN = {
         "z, /",
         ("elementwise", "", "nonlinear"),
         {"z": rules.angle},
-        {"function": calculus.angle, "dtypes": "FD", "any_result": True},
+        {"dtypes": "FD", "any_result": True},
     ),
     # reductions that leave out nan
-    "nansum": (_REDUCED, ("reduction", "(n*)->()", "nonlinear"), {"a": statistics.nansum}, {"function": gaps.nansum}),
+    "nansum": (_REDUCED, ("reduction", "(n*)->()", "nonlinear"), {"a": statistics.nansum}),
     "nanmean": (
         _REDUCED,
         ("reduction", "(n*)->()", "nonlinear"),
         {"a": statistics.nanmean},
-        {"function": gaps.nanmean},
     ),
     "nanmax": (
         _REDUCED,
         ("reduction", "(n*)->()", "nonlinear"),
         {"a": statistics.nanextremum},
-        {"function": gaps.nanmax},
     ),
     "nanmin": (
         _REDUCED,
         ("reduction", "(n*)->()", "nonlinear"),
         {"a": statistics.nanextremum},
-        {"function": gaps.nanmin},
     ),
     "nanvar": (
         _SPREAD,
         ("reduction", "(n*)->()", "nonlinear"),
         {"a": statistics.nanvar},
-        {"function": gaps.nanvar, "numbers": (2,)},
+        {"numbers": (2,)},
     ),
     "nanstd": (
         _SPREAD,
         ("reduction", "(n*)->()", "nonlinear"),
         {"a": statistics.nanstd},
-        {"function": gaps.nanstd, "numbers": (2,)},
+        {"numbers": (2,)},
     ),
     "nanprod": (
         _REDUCED,
         ("reduction", "(n*)->()", "nonlinear"),
         {"a": statistics.nanprod},
-        {"function": gaps.nanprod},
     ),
     "nancumsum": (
         "a, axis=None",
         ("scan", "(n)->(n)", "nonlinear"),
         {"a": statistics.nancumsum},
-        {"function": gaps.nancumsum},
     ),
     "nancumprod": (
         "a, axis=None",
         ("scan", "(n)->(n)", "nonlinear"),
         {"a": statistics.nancumprod},
-        {"function": gaps.nancumprod},
     ),
     "nan_to_num": (
         "x, /, *, nan=0.0, posinf=None, neginf=None",
         ("elementwise", "", "nonlinear"),
         {"x": statistics.nan_to_num},
-        {"function": gaps.nan_to_num},
     ),
     # order statistics
-    "median": (_REDUCED, ("reduction", "(n*)->()", "nonlinear"), {"a": statistics.median}, {"function": ranks.median}),
+    "median": (_REDUCED, ("reduction", "(n*)->()", "nonlinear"), {"a": statistics.median}),
     "nanmedian": (
         _REDUCED,
         ("reduction", "(n*)->()", "nonlinear"),
         {"a": statistics.nanmedian},
-        {"function": ranks.nanmedian},
     ),
     "quantile": (
         _QUANTILE,
         ("reduction", "(n*),(q*)->^(*q)", "nonlinear"),
         {"a": statistics.quantile},
-        {"function": ranks.quantile},
     ),
     "percentile": (
         _QUANTILE,
         ("reduction", "(n*),(q*)->^(*q)", "nonlinear"),
         {"a": statistics.percentile},
-        {"function": ranks.percentile},
     ),
     "nanquantile": (
         _QUANTILE,
         ("reduction", "(n*),(q*)->^(*q)", "nonlinear"),
         {"a": statistics.nanquantile},
-        {"function": ranks.nanquantile},
+        {"function": statistics.nanquantile_of},
     ),
     "nanpercentile": (
         _QUANTILE,
         ("reduction", "(n*),(q*)->^(*q)", "nonlinear"),
         {"a": statistics.nanpercentile},
-        {"function": ranks.nanpercentile},
+        {"function": statistics.nanpercentile_of},
     ),
     "partition": (
         "a, kth, axis=-1",
         ("scan", "(n)->(n)", "nonlinear"),
         {"a": statistics.partition},
-        {"function": ranks.partition, "numbers": (1, 2)},
+        {"function": statistics.partition_of, "numbers": (1, 2)},
     ),
     "bincount": (
         "x, weights, minlength=0",
         ("scatter", "x(n),weights(n)->(?)", "linear"),
         {"weights": statistics.bincount},
-        {"any_result": True, "function": calculus.bincount},
+        {"any_result": True},
     ),
     # rearrangements
     "full_like": (
         "a, fill_value",
         ("creation", "a(n*),fill_value()->(*n)", "linear"),
         {"fill_value": lambda g: g},
-        {"ndims": (0,), "dtypes": _ALL, "function": joins.full_like},
+        {"ndims": (0,), "dtypes": _ALL},
     ),
-    "delete": ("a, obj, axis=None", ("gather", "(n)->(?)", "linear"), {"a": rules.delete}, {"function": joins.delete}),
+    "delete": ("a, obj, axis=None", ("gather", "(n)->(?)", "linear"), {"a": rules.delete}),
     "resize": (
         "a, new_shape",
         ("gather", "(n*)->(*sized(new_shape))", "linear"),
         {"a": rules.resize},
-        {"function": joins.resize},
     ),
     "insert": (
         "a, obj, values, axis=None",
         ("join", "(n)->(?)", "linear"),
         {"a": rules.insert_a, "values": rules.insert_values},
-        {"function": joins.insert},
     ),
     "append": (
         "a, values, axis=None",
         ("join", "(m),(n)->(m+n)", "linear", "equal"),
         {"a": rules.append_a, "values": rules.append_values},
-        {"function": joins.append},
     ),
     "diag": (
         "v, k=0",
         ("scatter", "(n)->(n+abs(k),n+abs(k))", "linear"),
         {"v": rules.diag},
-        {"ndims": (1,), "numbers": (1,), "function": joins.diag},
+        {"ndims": (1,), "numbers": (1,)},
     ),
     "diagflat": (
         "v, k=0",
         ("scatter", "(n*)->(prod(n)+abs(k),prod(n)+abs(k))", "linear"),
         {"v": rules.diagflat},
-        {"numbers": (1,), "function": joins.diagflat},
+        {"numbers": (1,)},
     ),
     "compress": (
         "condition, a, axis=None",
         ("gather", "a(n)->(?)", "linear"),
         {"a": rules.compress},
-        {"function": choices.compress},
     ),
     "extract": (
         "condition, arr",
         ("gather", "arr(n*)->(?)", "linear"),
         {"arr": rules.extract},
-        {"function": choices.extract},
     ),
     "select": (
         "condlist, choicelist, default=0",
         ("elementwise", "condlist[()],choicelist[()]->()", "linear"),
         {"choicelist": rules.select},
-        {"sequence": "choicelist", "numbers": (2,), "function": choices.select},
+        {"sequence": "choicelist", "numbers": (2,)},
     ),
     "choose": (
         "a, choices",
         ("elementwise", "a(),choices[()]->()", "linear"),
         {"choices": rules.choose},
-        {"sequence": "choices", "function": choices.choose},
+        {"sequence": "choices"},
     ),
     "block": (
         "arrays",
         ("join", "[...]->?", "linear"),
         {"arrays": rules.block},
-        {"sequence": "arrays", "function": joins.block},
+        {"sequence": "arrays"},
     ),
     "vstack": (
         "arrays",
         ("join", "[...]->?", "linear"),
         {"arrays": rules.vstack},
-        {"sequence": "arrays", "function": joins.vstack},
+        {"sequence": "arrays"},
     ),
     "hstack": (
         "arrays",
         ("join", "[...]->?", "linear"),
         {"arrays": rules.hstack},
-        {"sequence": "arrays", "function": joins.hstack},
+        {"sequence": "arrays"},
     ),
     "dstack": (
         "arrays",
         ("join", "[...]->?", "linear"),
         {"arrays": rules.dstack},
-        {"sequence": "arrays", "function": joins.dstack},
+        {"sequence": "arrays"},
     ),
     "column_stack": (
         "arrays",
         ("join", "[...]->?", "linear"),
         {"arrays": rules.column_stack},
-        {"sequence": "arrays", "function": joins.column_stack},
+        {"sequence": "arrays"},
     ),
     "ediff1d": (
         "a",
         ("core", "(n*)->(max(prod(n)-1,0))", "linear"),
         {"a": rules.ediff1d},
-        {"function": calculus.ediff1d},
     ),
     "vander": (
         "x, N=None, increasing=False",
         ("core", "(n)->(n,n if N is None else N)", "nonlinear"),
         {"x": rules.vander},
-        {"ndims": (1,), "any_result": True, "function": polynomials.vander},
+        {"ndims": (1,), "any_result": True},
     ),
     # calculus
     "gradient": (
         "f, h=1.0, /, *, axis=None",
         ("core", "(n)->(n)", "linear"),
         {"f": rules.gradient},
-        {"ndims": (1,), "numbers": (1,), "function": calculus.gradient},
+        {"ndims": (1,), "numbers": (1,)},
     ),
     "interp": (
         "x, knots, values, /",
@@ -352,12 +334,11 @@ OWN = {
         {
             "ndims": (-1, 1, 1),
             "any_result": True,
-            "function": calculus.interp,
             "other": (
                 "x, knots, values, /",
                 ("core", "(),(k),(k)->()", "linear"),
                 {"values": rules.interp_values},
-                {"ndims": (1,), "any_result": True, "dtypes": "FD", "function": calculus.interp},
+                {"ndims": (1,), "any_result": True, "dtypes": "FD"},
             ),
         },
     ),
@@ -365,13 +346,13 @@ OWN = {
         "a, v, mode='full'",
         ("core", "(m),(n)->(convolved(m, n, mode))", "multilinear"),
         {"a": rules.convolve_a, "v": rules.convolve_v},
-        {"ndims": (1, 1), "function": calculus.convolve},
+        {"ndims": (1, 1)},
     ),
     "correlate": (
         "a, v, mode='valid'",
         ("core", "(m),(n)->(convolved(m, n, mode))", "multilinear"),
         {"a": rules.correlate_a, "v": rules.correlate_v},
-        {"ndims": (1, 1), "function": calculus.correlate},
+        {"ndims": (1, 1)},
     ),
     "trapezoid": (
         "y, /, *, dx=1.0, axis=-1",
@@ -379,12 +360,11 @@ OWN = {
         {"y": rules.trapezoid},
         {
             "numbers": (1, 2),
-            "function": calculus.trapezoid,
             "other": (
                 "y, x, /",
                 ("reduction", "(n),(n)->()", "multilinear"),
                 {"y": rules.trapezoid_at_y, "x": rules.trapezoid_at_x},
-                {"ndims": (1, 1), "function": calculus.trapezoid_at},
+                {"ndims": (1, 1), "function": rules.trapezoid_at},
             ),
         },
     ),
@@ -392,69 +372,69 @@ OWN = {
         "m, y=None, rowvar=True, bias=False, ddof=None",
         ("core", "(n*)->?", "nonlinear"),
         {"m": statistics.cov},
-        {"any_result": True, "function": calculus.cov},
+        {"any_result": True, "function": statistics.cov_of},
     ),
     "corrcoef": (
         "x, y=None, rowvar=True",
         ("core", "(n*)->?", "nonlinear"),
         {"x": statistics.corrcoef},
-        {"any_result": True, "function": calculus.corrcoef},
+        {"any_result": True, "function": statistics.corrcoef_of},
     ),
-    "unwrap": ("p", ("scan", "(n)->(n)", "nonlinear"), {"p": lambda g: g}, {"function": calculus.unwrap}),
+    "unwrap": ("p", ("scan", "(n)->(n)", "nonlinear"), {"p": lambda g: g}),
     "logspace": (
         "start, stop, num=50",
         ("creation", "(),()->(num)", "nonlinear"),
         {"start": rules.logspace_start, "stop": rules.logspace_stop},
-        {"ndims": (0, 0), "numbers": (2,), "function": polynomials.logspace},
+        {"ndims": (0, 0), "numbers": (2,)},
     ),
     # polynomials
     "polyadd": (
         "a1, a2",
         ("core", "(m),(n)->(max(m,n))", "linear"),
         {"a1": rules.polyadd_a1, "a2": rules.polyadd_a2},
-        {"ndims": (1, 1), "function": polynomials.polyadd},
+        {"ndims": (1, 1)},
     ),
     "polysub": (
         "a1, a2",
         ("core", "(m),(n)->(max(m,n))", "linear"),
         {"a1": rules.polyadd_a1, "a2": rules.polysub_a2},
-        {"ndims": (1, 1), "function": polynomials.polysub},
+        {"ndims": (1, 1)},
     ),
     "polyint": (
         "p, m=1",
         ("core", "(n)->(n+m)", "linear"),
         {"p": rules.polyint},
-        {"ndims": (1,), "numbers": (1,), "any_result": True, "function": polynomials.polyint},
+        {"ndims": (1,), "numbers": (1,), "any_result": True},
     ),
     "polyder": (
         "p, m=1",
         ("core", "(n)->(?)", "linear"),
         {"p": polynomial_rules.polyder},
-        {"ndims": (1,), "numbers": (1,), "any_result": True, "function": polynomials.polyder},
+        {"ndims": (1,), "numbers": (1,), "any_result": True},
     ),
     "polyval": (
         "p, x",
         ("core", "(n),()->()", "nonlinear"),
         {"p": rules.polyval_p, "x": rules.polyval_x},
-        {"ndims": (1,), "function": polynomials.polyval},
+        {"ndims": (1,)},
     ),
     "polyfit": (
         "x, y, deg, rcond=None",
         ("core", "(n),(n,k?)->(deg+1,k?)", "nonlinear"),
         {"x": polynomial_rules.polyfit_x, "y": polynomial_rules.polyfit_y},
-        {"ndims": (1,), "numbers": (2,), "any_result": True, "function": polynomials.polyfit_of_full_rank},
+        {"ndims": (1,), "numbers": (2,), "any_result": True, "function": polynomial_rules.polyfit_of},
     ),
     "poly": (
         "seq_of_zeros",
         ("core", "(n)->(n+1)", "nonlinear"),
         {"seq_of_zeros": polynomial_rules.poly},
-        {"ndims": (1,), "dtypes": _ALL, "any_result": True, "function": polynomials.poly},
+        {"ndims": (1,), "dtypes": _ALL, "any_result": True},
     ),
     "roots": (
         "p",
         ("core", "(n)->(?)", "nonlinear"),
         {"p": polynomial_rules.roots},
-        {"ndims": (1,), "any_result": True, "function": polynomials.roots_of_full_degree},
+        {"ndims": (1,), "any_result": True, "function": polynomial_rules.roots_of},
     ),
     # linear algebra
     "kron": (
@@ -506,9 +486,7 @@ def _own(function, name, signature, structure, functions, options):
     fields.update(zip(("core", "counted"), (core, *counted), strict=False))
     entry = Entry(f"numpy.{name}", signature, kind, functions, derivative, node=stem, **fields)
     ENTRIES[name] = entry  # the form that others stand beside comes last
-    made = make_recorded(entry, function, numpy.ndarray, numpy.generic, **options)
-    attach_recorded(name, made)
-    return made
+    return make_recorded(entry, function, numpy.ndarray, numpy.generic, **options)
 
 
 def _made(names, prefix, settle, others=None):

@@ -11,7 +11,7 @@ import math
 
 import numpy
 
-from arraygrad.backends.numpy import calculus, choices, raw_namespace
+from arraygrad.backends.numpy import calculus, raw_namespace
 from arraygrad.backends.numpy.factorizations import least_squares
 from arraygrad.numpy_api.functions import host
 from arraygrad.ops import _norms
@@ -166,24 +166,15 @@ def diagflat(xp, g, v_shape, k):
 
 
 def compress(xp, g, a_shape, condition, axis):
-    found = choices.masked_gradient(g, condition, a_shape, axis) if _raw(g) else None
-    if found is not None:
-        return found
     return _spread(xp, g, numpy.compress(_still(condition), _numbered(a_shape), axis), a_shape)
 
 
 def extract(xp, g, arr_shape, condition):
-    found = choices.masked_gradient(g, condition, arr_shape) if _raw(g) else None
-    if found is not None:
-        return found
     chosen = numpy.asarray(_still(condition)).reshape(-1).nonzero()[0]
     return _spread(xp, g, chosen, arr_shape)
 
 
 def select(xp, g, condlist):
-    found = choices.select_gradient(g, condlist) if _raw(g) else None
-    if found is not None:
-        return found
     pieces, taken = [], False
     for condition in condlist:
         condition = numpy.asarray(_still(condition))
@@ -194,9 +185,6 @@ def select(xp, g, condlist):
 
 def choose(xp, g, choices_shape, a):
     numbers = numpy.asarray(_still(a))
-    found = choices.choose_gradient(g, numbers, len(choices_shape)) if _raw(g) else None
-    if found is not None:
-        return found
     return [xp.where(numbers == i, g, 0.0) for i in range(len(choices_shape))]
 
 
@@ -204,7 +192,8 @@ def _cut(xp, g, shapes, lengths, axis):
     """The pieces of `g` that have `lengths` along `axis`, in the shapes of what was joined."""
     parts, start = [], 0
     for shape, n in zip(shapes, lengths, strict=True):
-        parts.append(xp.reshape(g[at_axis(axis, slice(start, start + n))], shape))
+        part = g[at_axis(axis, slice(start, start + n))]
+        parts.append(part if part.shape == shape else xp.reshape(part, shape))
         start += n
     return parts
 
@@ -239,15 +228,12 @@ def _differences(xp, g):
 def ediff1d(xp, g, a_shape):
     if not math.prod(a_shape):
         return None
-    found = calculus.ediff1d_gradient(g, a_shape) if _raw(g) else None
-    if found is not None:
-        return found
     return xp.reshape(_differences(xp, g), a_shape)
 
 
 def vander(xp, g, ans, increasing):
     if not increasing:
-        g, ans = xp.flip(g, axis=1), xp.flip(ans, axis=1)
+        g, ans = g[:, ::-1], ans[:, ::-1]
     order = numpy.arange(1, g.shape[1]).astype(g.dtype)
     return xp.sum(g[:, 1:] * ans[:, :-1] * order, axis=1)
 
@@ -256,9 +242,6 @@ def vander(xp, g, ans, increasing):
 
 
 def gradient(xp, g, h):
-    found = calculus.gradient_gradient(g, h) if _raw(g) else None
-    if found is not None:
-        return found
     # Inside half the difference of both neighbours, at the ends the whole one.
     g = g / h
     n = g.shape[0]
@@ -274,9 +257,6 @@ def gradient(xp, g, h):
 
 
 def trapezoid(xp, g, y_shape, dx, axis):
-    found = calculus.trapezoid_gradient(g, y_shape, dx, axis) if _raw(g) else None
-    if found is not None:
-        return found
     axis = from_start(axis, len(y_shape))
     shares = numpy.full(y_shape[axis], dx, g.dtype)
     shares[:1] = shares[-1:] = dx / 2.0 if len(shares) > 1 else 0.0  # one point bounds no area
@@ -289,19 +269,22 @@ def _sides(xp, before, behind, like):
     return xp.concat([zero, before]), xp.concat([behind, zero])
 
 
+_trapezoid = getattr(numpy.trapezoid, "_implementation", numpy.trapezoid)
+
+
+def trapezoid_at(y, x):
+    """numpy.trapezoid of a vector at the points of another; None: better composed, as of other dtypes."""
+    same = type(y) is type(x) is numpy.ndarray and y.dtype == x.dtype and y.size == x.size > 1
+    return _trapezoid(y, x) if same else None
+
+
 def trapezoid_at_y(xp, g, x):
-    found = calculus.trapezoid_at_gradient(g, x, False) if _raw(g) else None
-    if found is not None:
-        return found
     steps = x[1:] - x[:-1]
     before, behind = _sides(xp, steps, steps, x)
     return 0.5 * g * (before + behind)
 
 
 def trapezoid_at_x(xp, g, y):
-    found = calculus.trapezoid_at_gradient(g, y, True) if _raw(g) else None
-    if found is not None:
-        return found
     sums = y[1:] + y[:-1]
     before, behind = _sides(xp, sums, sums, y)
     return 0.5 * g * (before - behind)
@@ -387,9 +370,6 @@ def _start(n, m, mode):
 
 def _other(xp, g, other, start, n):
     """The gradient of n elements that were convolved with `other`."""
-    found = calculus.correlation_gradient(g, other, start, n) if _raw(g) else None
-    if found is not None:
-        return found
     m = other.shape[0]
     return xp._convolve(_whole(xp, g, n, m, start), xp.flip(other))[m - 1 : m - 1 + n]
 
@@ -409,16 +389,12 @@ def _correlated(n, m, mode):
 
 def correlate_a(xp, g, a_shape, v, mode):
     (n,) = a_shape
-    start = _correlated(n, v.shape[0], mode)
-    found = calculus.correlation_gradient(g, v, start, n, reverse=True) if _raw(g) else None
-    return _other(xp, g, xp.flip(v), start, n) if found is None else found
+    return _other(xp, g, xp.flip(v), _correlated(n, v.shape[0], mode), n)
 
 
 def correlate_v(xp, g, a, v_shape, mode):
     (m,) = v_shape
-    start = _correlated(a.shape[0], m, mode)
-    found = calculus.correlation_gradient(g, a, start, m, both=True) if _raw(g) else None
-    return xp.flip(_other(xp, g, a, start, m)) if found is None else found
+    return xp.flip(_other(xp, g, a, _correlated(a.shape[0], m, mode), m))
 
 
 def logspace_start(xp, g, ans, num):

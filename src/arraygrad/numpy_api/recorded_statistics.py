@@ -219,6 +219,32 @@ def nanpercentile(xp, g, a, ans, q, axis):
     return _between(xp, g, a, ans, q, axis, percent=True, ignoring=True)
 
 
+_nanquantile = getattr(numpy.nanquantile, "_implementation", numpy.nanquantile)
+_nanpercentile = getattr(numpy.nanpercentile, "_implementation", numpy.nanpercentile)
+_partition = getattr(numpy.partition, "_implementation", numpy.partition)
+_cov = getattr(numpy.cov, "_implementation", numpy.cov)
+_corrcoef = getattr(numpy.corrcoef, "_implementation", numpy.corrcoef)
+
+
+def nanquantile_of(a, q, axis=None, *, keepdims=False):
+    """numpy.nanquantile; None: better composed, which says what is wrong with fractions of several axes."""
+    return _nanquantile(a, q, axis, keepdims=keepdims) if numpy.ndim(q) < 2 else None
+
+
+def nanpercentile_of(a, q, axis=None, *, keepdims=False):
+    """numpy.nanpercentile; None: better composed."""
+    return _nanpercentile(a, q, axis, keepdims=keepdims) if numpy.ndim(q) < 2 else None
+
+
+_SHORT_LANE = 2048  # elements of a lane up to which two orders cost less than numpy.argpartition
+
+
+def partition_of(a, kth, axis=-1):
+    """numpy.partition of lanes that are not long; None: better composed."""
+    long = type(axis) is not int or not -a.ndim <= axis < a.ndim or a.shape[axis] > _SHORT_LANE
+    return None if long else _partition(a, kth, axis)
+
+
 def partition(xp, g, a, ans, axis):
     # The k-th of equal elements before is the k-th of them after.
     found = sorting.partition_gradient(g, a, ans, axis) if _raw(g) else None
@@ -258,6 +284,26 @@ def _centred(xp, t):
         mean /= t.shape[1]
         return t - mean
     return t - xp.mean(t, axis=1, keepdims=True)
+
+
+def _left(m, rowvar, ddof):
+    """(variables, degrees of freedom left) of a matrix or vector; None: others are better composed."""
+    if not 0 < m.ndim <= 2 or type(rowvar) is not bool or type(ddof) is not int:
+        return None
+    n = m.shape if rowvar or m.ndim == 1 or keeps_one_row(m.shape) else m.shape[::-1]
+    return (n[0] if m.ndim == 2 else 1), n[-1] - ddof
+
+
+def cov_of(m, y=None, rowvar=True, bias=False, ddof=None):
+    """numpy.cov of one array; None: better composed."""
+    found = _left(m, rowvar, ddof if ddof is not None else 0 if bias else 1) if y is None else None
+    return None if found is None or found[1] <= 0 else _cov(m, None, rowvar, bias, ddof)
+
+
+def corrcoef_of(x, y=None, rowvar=True):
+    """numpy.corrcoef of several variables; None: better composed."""
+    found = _left(x, rowvar, 1) if y is None else None
+    return None if found is None or found[1] <= 0 or found[0] == 1 else _corrcoef(x, None, rowvar)
 
 
 def cov(xp, g, m, rowvar, bias, ddof):

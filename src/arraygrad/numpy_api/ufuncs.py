@@ -1,6 +1,6 @@
 """NumPy's ufuncs that are several table operations, and what all ufuncs share: where=, dtype= and the methods.
 
-May import: numpy_api.functions, numpy_api.reductions, backends.numpy.gaps, ops, core.decisions, core.tensor, numpy.
+May import: numpy_api.functions, numpy_api.reductions, ops, core.decisions, core.tensor, numpy.
 
 `where=` keeps the elements that are not chosen out of the derivative as well: they are replaced by one before the
 ufunc sees them, so `numpy.log(x, out=zeros, where=x > 0)` has a finite gradient. `reduce`, `accumulate` and `reduceat`
@@ -14,7 +14,6 @@ import re
 
 import numpy
 
-from arraygrad.backends.numpy.gaps import increasing
 from arraygrad.core.decisions import note_decision
 from arraygrad.core.given import raw_array
 from arraygrad.core.inplace import add_at
@@ -470,8 +469,10 @@ def _segmented(name, x, indices, axis):
         return None
     if not _plain(x, "fdFD" if is_sum else "fd"):
         return None
-    starts = increasing(indices, x.shape[axis])
-    if starts is None:
+    if type(indices) is not numpy.ndarray or indices.ndim != 1 or indices.dtype.kind not in "iu" or not indices.size:
+        return None
+    starts = numpy.array(indices, numpy.int64)
+    if starts[0] < 0 or starts[-1] >= x.shape[axis] or (starts[1:] <= starts[:-1]).any():
         return None
     if is_sum:
         return apply_op(OPS["_segment_sums"], (x, name, starts, axis))

@@ -14,7 +14,6 @@ from arraygrad.backends import attach
 from arraygrad.backends.numpy import factorizations, stacks
 from arraygrad.backends.numpy.array_ops import NumpyOps
 from arraygrad.backends.numpy.direct import computed_only_where, holds_nowhere, is_moderate, no_negative, raw_functions
-from arraygrad.backends.numpy.gaps import repeated
 from arraygrad.backends.numpy.reductions import reversed_recurrence
 from arraygrad.backends.numpy.sorting import distinct_gradient
 from arraygrad.backends.numpy.table import install
@@ -38,7 +37,7 @@ _COMPAT = {
             "take_along_axis",
         )
     ),
-    "linalg": frozenset(("eig", "eigvals")),
+    "linalg": frozenset(("eig", "eigvals", "pinv")),
     "fft": frozenset(("fftfreq", "rfftfreq")),
 }
 
@@ -69,11 +68,21 @@ class RawNumpy(types.ModuleType):
         return dir(getattr(numpy, self._extension) if self._extension else numpy)
 
 
+def _repeated(x, starts, n, axis):
+    """The element of its segment for each of n places along the axis, zero before the first segment."""
+    out = numpy.repeat(x, numpy.diff(starts, append=n), axis)
+    if not starts[0]:
+        return out
+    before = [(0, 0)] * x.ndim
+    before[axis] = (int(starts[0]), 0)
+    return numpy.pad(out, before)
+
+
 _raw = RawNumpy()
 _raw.__dict__["_library_eigh_upper"] = lambda x: numpy.linalg.eigh(x, UPLO="U")
 _raw.__dict__["_library_distinct_gradient"] = distinct_gradient
 _raw.__dict__["_library_reversed_recurrence"] = reversed_recurrence
-_raw.__dict__["_library_repeated"] = repeated
+_raw.__dict__["_library_repeated"] = _repeated
 _raw.__dict__["_library_ufunc"] = lambda name: getattr(numpy, name)
 _raw.__dict__["_library_eigvalsh_upper"] = lambda x: numpy.linalg.eigvalsh(x, UPLO="U")
 _raw.__dict__["_library_holds_nowhere"] = holds_nowhere

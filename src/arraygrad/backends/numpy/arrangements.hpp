@@ -32,76 +32,10 @@ template <typename T> struct Room {
 #define ARRAYGRAD_REAL(slot, ...)                                                                                       \
     if ((slot) == SLOT_F64) { typedef double T; __VA_ARGS__; } else { typedef float T; __VA_ARGS__; }
 
-// out = x below (or above) the k-th diagonal of each of `outer` matrices, zeros elsewhere.
-static inline void triangle(std::ptrdiff_t item, const char* x, char* out, std::ptrdiff_t outer, std::ptrdiff_t rows,
-                            std::ptrdiff_t columns, std::ptrdiff_t k, bool lower) {
-    unlocked(outer * rows * columns, [=] {
-        const std::ptrdiff_t width = columns * item;
-        for (std::ptrdiff_t r = 0; r < outer * rows; r++) {
-            std::ptrdiff_t cut = r % rows + k + (lower ? 1 : 0);
-            cut = cut < 0 ? 0 : cut > columns ? columns : cut;
-            const std::ptrdiff_t bytes = cut * item, at = r * width;
-            if (lower) {
-                std::memcpy(out + at, x + at, (std::size_t)bytes);
-                std::memset(out + at + bytes, 0, (std::size_t)(width - bytes));
-            } else {
-                std::memset(out + at, 0, (std::size_t)bytes);
-                std::memcpy(out + at + bytes, x + at + bytes, (std::size_t)(width - bytes));
-            }
-        }
-        return 0;
-    });
-}
-
 // n elements of x, `step` bytes apart, each written to every `to_step`-th byte of out.
 static inline void put_steps(std::ptrdiff_t item, const char* x, std::ptrdiff_t step, char* out, std::ptrdiff_t to_step,
                              std::ptrdiff_t n) {
     for (std::ptrdiff_t i = 0; i < n; i++) std::memcpy(out + i * to_step, x + i * step, (std::size_t)item);
-}
-
-// out = x shifted by `shift` places, 0 <= shift < n, along the axis.
-static inline void shifted(std::ptrdiff_t item, const char* x, char* out, Around a, std::ptrdiff_t shift) {
-    unlocked(a.outer * a.n * a.inner, [=] {
-        const std::ptrdiff_t row = a.n * a.inner * item, head = shift * a.inner * item;
-        for (std::ptrdiff_t i = 0; i < a.outer; i++) {
-            std::memcpy(out + i * row + head, x + i * row, (std::size_t)(row - head));
-            std::memcpy(out + i * row, x + i * row + row - head, (std::size_t)head);
-        }
-        return 0;
-    });
-}
-
-// out (a.n along the axis) from the gradient g (a.n - 1) of differences; the rounding, and the signs of zeros, are those
-// of negated differences of g padded with zeros.
-template <typename T> static inline void diff_gradient_of(const T* g, T* out, Around a) {
-    const std::ptrdiff_t row = a.n * a.inner, last = row - a.inner;
-    for (std::ptrdiff_t o = 0; o < a.outer; o++, g += last, out += row) {
-        for (std::ptrdiff_t i = 0; i < a.inner; i++) out[i] = -(g[i] - T(0));
-        for (std::ptrdiff_t i = a.inner; i < last; i++) out[i] = -(g[i] - g[i - a.inner]);
-        for (std::ptrdiff_t i = last; i < row; i++) out[i] = -(T(0) - g[i - a.inner]);
-    }
-}
-
-static inline void diff_gradient(int slot, const char* g, char* out, Around a) {
-    unlocked(a.outer * a.n * a.inner, [=] {
-        ARRAYGRAD_REAL(slot, diff_gradient_of<T>((const T*)g, (T*)out, a))
-        return 0;
-    });
-}
-
-// out[o, k, i] = x[o, at[o, k, i], i] for m places along the axis.
-static inline void take_along(std::ptrdiff_t item, const char* x, const std::int64_t* at, char* out, Around a,
-                              std::ptrdiff_t m) {
-    unlocked(a.outer * m * a.inner, [=] {
-        for (std::ptrdiff_t o = 0; o < a.outer; o++)
-            for (std::ptrdiff_t k = 0; k < m; k++)
-                for (std::ptrdiff_t i = 0; i < a.inner; i++) {
-                    const std::ptrdiff_t to = (o * m + k) * a.inner + i;
-                    const std::int64_t place = at[to] < 0 ? at[to] + a.n : at[to];
-                    std::memcpy(out + to * item, x + ((o * a.n + place) * a.inner + i) * item, (std::size_t)item);
-                }
-        return 0;
-    });
 }
 
 // The adjoint: g added to zeros, in the order of its elements.
@@ -365,85 +299,5 @@ static inline int add_strided_at(int slot, const char* g, char* out, const std::
 // Padding that repeats elements, as numpy.pad's modes of these names.
 
 enum { PAD_EDGE, PAD_REFLECT, PAD_SYMMETRIC, PAD_WRAP };
-
-// Where the k-th element of an axis that was padded comes from; k counts from the first element of the axis of length n.
-static inline std::ptrdiff_t padded_from(std::ptrdiff_t k, std::ptrdiff_t n, int mode) {
-    if (mode == PAD_EDGE) return k < 0 ? 0 : k < n ? k : n - 1;
-    const std::ptrdiff_t period = mode == PAD_WRAP ? n : mode == PAD_SYMMETRIC ? 2 * n : n > 1 ? 2 * n - 2 : 1;
-    const std::ptrdiff_t at = (k % period + period) % period;
-    return at < n ? at : mode == PAD_SYMMETRIC ? period - 1 - at : period - at;
-}
-
-// out = x with `before` and `after` elements more along the axis.
-static inline void pad_along(std::ptrdiff_t item, const char* x, char* out, Around a, std::ptrdiff_t before,
-                             std::ptrdiff_t after, int mode) {
-    unlocked(a.outer * (before + a.n + after) * a.inner, [=] {
-        const std::ptrdiff_t row = a.inner * item, last = a.n + after;
-        const char* from = x;
-        char* to = out;
-        for (std::ptrdiff_t o = 0; o < a.outer; o++, from += a.n * row) {
-            for (std::ptrdiff_t k = -before; k < 0; k++, to += row)
-                std::memcpy(to, from + padded_from(k, a.n, mode) * row, (std::size_t)row);
-            std::memcpy(to, from, (std::size_t)(a.n * row));
-            to += a.n * row;
-            for (std::ptrdiff_t k = a.n; k < last; k++, to += row)
-                std::memcpy(to, from + padded_from(k, a.n, mode) * row, (std::size_t)row);
-        }
-        return 0;
-    });
-}
-
-// The adjoint: what was repeated is added to its element, in the order of g: what stands before the axis, the element
-// itself, what stands behind. No element is repeated twice before the axis, unless it is the edge.
-template <typename T>
-static inline void pad_gradient_of(const T* g, T* out, Around a, std::ptrdiff_t before, std::ptrdiff_t after, int mode) {
-    const std::ptrdiff_t inner = a.inner, last = a.n + after;
-    for (std::ptrdiff_t o = 0; o < a.outer; o++, out += a.n * inner) {
-        const T* low = g;
-        g += before * inner;
-        std::memcpy(out, g, (std::size_t)(a.n * inner) * sizeof(T));
-        if (mode == PAD_EDGE && before > 0) {
-            for (std::ptrdiff_t i = 0; i < inner; i++) {
-                T sum = low[i];
-                for (std::ptrdiff_t k = 1; k < before; k++) sum += low[k * inner + i];
-                out[i] = sum + out[i];
-            }
-        } else {
-            for (std::ptrdiff_t k = -before; k < 0; k++, low += inner) {
-                T* to = out + padded_from(k, a.n, mode) * inner;
-                for (std::ptrdiff_t i = 0; i < inner; i++) to[i] = low[i] + to[i];
-            }
-        }
-        g += a.n * inner;
-        for (std::ptrdiff_t k = a.n; k < last; k++, g += inner) {
-            T* to = out + padded_from(k, a.n, mode) * inner;
-            for (std::ptrdiff_t i = 0; i < inner; i++) to[i] += g[i];
-        }
-    }
-}
-
-static inline int pad_gradient(int slot, const char* g, char* out, Around a, std::ptrdiff_t before,
-                               std::ptrdiff_t after, int mode) {
-    return unlocked(a.outer * (before + a.n + after) * a.inner, [=] {
-        fp_begin();
-        ARRAYGRAD_REAL(slot, pad_gradient_of<T>((const T*)g, (T*)out, a, before, after, mode))
-        return fp_end();
-    });
-}
-
-// n cross products of vectors of three.
-static inline void crossed(int slot, const char* a, const char* b, char* out, std::ptrdiff_t n) {
-    unlocked(3 * n, [=] {
-        ARRAYGRAD_REAL(slot,
-            const T* u = (const T*)a; const T* v = (const T*)b; T* w = (T*)out;
-            for (std::ptrdiff_t i = 0; i < n; i++, u += 3, v += 3, w += 3) {
-                const T x = u[1] * v[2] - u[2] * v[1]; const T y = u[2] * v[0] - u[0] * v[2];
-                w[2] = u[0] * v[1] - u[1] * v[0];
-                w[0] = x;
-                w[1] = y;
-            })
-        return 0;
-    });
-}
 
 }  // namespace arraygrad

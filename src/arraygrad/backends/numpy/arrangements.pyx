@@ -1,8 +1,7 @@
-# Where elements go and come from, of plain arrays: triangles, diagonals, shifts, differences, choices; and the
-# products and norms whose rules are such arrangements around one loop. Forwards and rules.
+# Where elements go and come from, of plain arrays: casts, choices, diagonals, padding, places along an axis, pieces of
+# stacks; and products of vectors, whose rule is such an arrangement around one loop. Forwards and rules.
 # May import: engine.arrayops, engine.node, engine.sharing, core.op, backends.numpy.dense_gradients,
-# backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.linalg, backends.numpy.loops,
-# backends.numpy.reductions, backends.numpy.shapes.
+# backends.numpy.elementwise, backends.numpy.loops, backends.numpy.shapes.
 #
 # Forwards give NumPy's values, and results that lie as NumPy's; rules those of the table. None, or 0: declined.
 # Guarded by tests/ops/test_fast_arrangements.py.
@@ -11,14 +10,10 @@ from libc.stdint cimport int64_t
 
 from arraygrad.backends.numpy.dense_gradients cimport write_out_gradient
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, saved_value, set_out, set_outs, wants_gradient
-from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, small_row_major
-from arraygrad.backends.numpy.linalg cimport outer
 from arraygrad.backends.numpy.loops cimport (
-    ArrayView, LoopSet, binary_loop, bools_of, copy_into, dot, empty_c, empty_dense, fp_begin, fp_end, item_size,
-    loop_set, positions_of, report, reshaped, same_shape, transposed, view_of,
-    wrapped, zeros_c, SLOT_F64,
+    ArrayView, LoopSet, binary_loop, bools_of, copy_into, empty_c, fp_begin, fp_end, item_size, loop_set, positions_of,
+    report, reshaped, same_shape, view_of, zeros_c,
 )
-from arraygrad.backends.numpy.reductions cimport summed
 from arraygrad.backends.numpy.shapes cimport raw_of, rule_getitem, rule_take
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
@@ -28,21 +23,10 @@ from arraygrad.core.op cimport SAVE_INPUT, SAVE_META
 import numpy as np
 
 cdef extern from "arrangements.hpp" namespace "arraygrad":
-    void triangle(Py_ssize_t item, const char* x, char* out, Py_ssize_t outer, Py_ssize_t rows, Py_ssize_t columns,
-                  Py_ssize_t k, bint lower) noexcept
     void put_steps(Py_ssize_t item, const char* x, Py_ssize_t step, char* out, Py_ssize_t to_step,
                    Py_ssize_t n) noexcept
-    void shifted(Py_ssize_t item, const char* x, char* out, Around a, Py_ssize_t shift) noexcept
-    void diff_gradient(int slot, const char* g, char* out, Around a) noexcept
-    void take_along(Py_ssize_t item, const char* x, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
     void add_at_places(int slot, const char* g, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
     void add_along(int slot, const char* g, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
-    int PAD_EDGE, PAD_REFLECT, PAD_SYMMETRIC, PAD_WRAP
-    void pad_along(Py_ssize_t item, const char* x, char* out, Around a, Py_ssize_t before, Py_ssize_t after,
-                   int mode) noexcept
-    int pad_gradient(int slot, const char* g, char* out, Around a, Py_ssize_t before, Py_ssize_t after,
-                     int mode) noexcept
-    void crossed(int slot, const char* a, const char* b, char* out, Py_ssize_t n) noexcept
 
 cdef extern from "places.hpp" namespace "arraygrad":
     bint all_within(const int64_t* places, Py_ssize_t n, Py_ssize_t count) noexcept
@@ -50,8 +34,6 @@ cdef extern from "places.hpp" namespace "arraygrad":
                       Py_ssize_t sy, char* out, Py_ssize_t n) noexcept
 
 cdef LoopSet* MULTIPLY = loop_set("multiply")
-cdef LoopSet* DIVIDE = loop_set("divide")
-cdef LoopSet* SUBTRACT = loop_set("subtract")
 cdef object _float32 = np.float32
 cdef object _float64 = np.float64
 cdef object _dtype = np.dtype
@@ -131,44 +113,7 @@ cdef int rule_where(Node node, Frame f) except -1:
     return set_outs(f, out0, out1)
 
 
-# Triangles and diagonals
-
-cdef object triangle_of(object x, object diagonal, bint lower):
-    cdef ArrayView v, o
-    cdef Py_ssize_t k, rows, columns
-    cdef object out
-    if view_of(x, &v) >= 0 and not v.c_order and v.ndim == 2:
-        x = small_row_major(x)              # NumPy's result is row-major, too
-    if view_of(x, &v) < 0 or not v.c_order or not 2 <= v.ndim <= 8 or not whole_number(diagonal, &k):
-        return None
-    out = empty_c(x, v.ndim, v.dims)
-    view_of(out, &o)
-    rows = v.dims[v.ndim - 2]
-    columns = v.dims[v.ndim - 1]
-    if v.size:
-        triangle(item_size(v.slot), v.data, o.data, v.size // (rows * columns), rows, columns, k, lower)
-    return out
-
-
-cdef object forward_tril(object args):
-    return triangle_of(args[0], args[1], True)
-
-
-cdef object forward_triu(object args):
-    return triangle_of(args[0], args[1], False)
-
-
-cdef int rule_tril(Node node, Frame f) except -1:
-    write_out_gradient(f)
-    cdef object out = triangle_of(f.grad, given(node, 1), True)
-    return 0 if out is None else 1 + set_out(f, 0, out, True)
-
-
-cdef int rule_triu(Node node, Frame f) except -1:
-    write_out_gradient(f)
-    cdef object out = triangle_of(f.grad, given(node, 1), False)
-    return 0 if out is None else 1 + set_out(f, 0, out, True)
-
+# Diagonals
 
 cdef object on_diagonal(Node node, Frame f, Py_ssize_t step):
     """Zeros of a matrix's shape with g on the diagonal; its elements are `step` bytes apart. None: declined."""
@@ -199,37 +144,6 @@ cdef int rule_diagonal(Node node, Frame f) except -1:
     return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
-cdef object forward_trace(object args):
-    """The elements of the diagonal, which are few, added as numpy.add.reduce adds them where they lie."""
-    cdef ArrayView v, d
-    cdef Py_ssize_t offset, rows, columns, n, size, count = 0
-    cdef object diagonal
-    cdef char* place
-    cdef int slot = real_view(args[0], &v)
-    if slot < 0 or v.ndim != 2 or not PyLong_CheckExact(args[1]) or args[2] is not None:
-        return None
-    offset = PyLong_AsSsize_t(args[1])
-    rows, columns = v.dims[0] + min(offset, 0), v.dims[1] - max(offset, 0)
-    n = min(rows, columns)
-    if n <= 0:
-        return None
-    diagonal = empty_c(args[0], 1, &n)
-    view_of(diagonal, &d)
-    size = item_size(slot)
-    place = v.data - min(offset, 0) * v.strides[0] + max(offset, 0) * v.strides[1]
-    put_steps(size, place, v.strides[0] + v.strides[1], d.data, size, n)
-    return summed(diagonal, 0, False, &count)
-
-
-cdef int rule_trace(Node node, Frame f) except -1:
-    cdef ArrayView g
-    cdef object out
-    if view_of(f.grad, &g) < 0 or g.ndim != 0:
-        return 0
-    out = on_diagonal(node, f, 0)
-    return 0 if out is None else 1 + set_out(f, 0, out, True)
-
-
 # Padding
 
 cdef bint widths_of(object width, int ndim, Py_ssize_t* before, Py_ssize_t* after) except -1:
@@ -249,14 +163,6 @@ cdef bint widths_of(object width, int ndim, Py_ssize_t* before, Py_ssize_t* afte
     return True
 
 
-cdef int mode_of(object mode) noexcept:
-    """The mode of padding by repeated elements; -1: another."""
-    if type(mode) is not str:
-        return -1
-    return PAD_EDGE if mode == "edge" else PAD_REFLECT if mode == "reflect" \
-        else PAD_SYMMETRIC if mode == "symmetric" else PAD_WRAP if mode == "wrap" else -1
-
-
 cdef tuple middle_of(int ndim, const Py_ssize_t* dims, const Py_ssize_t* before):
     """The key of an array within what it is padded to."""
     return tuple([slice(before[d], before[d] + dims[d]) for d in range(ndim)])
@@ -268,93 +174,33 @@ cdef object forward_pad(object args):
     cdef Py_ssize_t after[8]
     cdef Py_ssize_t padded[8]
     cdef object out
-    cdef int d, mode
+    cdef int d
     if view_of(args[0], &v) < 0 or not v.c_order or not 1 <= v.ndim <= 8 or args[3] is not None:
         return None
-    if type(args[2]) is not str or not widths_of(args[1], v.ndim, before, after):
+    if type(args[2]) is not str or args[2] != "constant" or not widths_of(args[1], v.ndim, before, after):
         return None
-    if args[2] == "constant":
-        for d in range(v.ndim):
-            padded[d] = before[d] + v.dims[d] + after[d]
-        out = zeros_c(args[0], v.ndim, padded)
-        copy_into(out[middle_of(v.ndim, v.dims, before)], args[0])
-        return out
-    mode = mode_of(args[2])
-    return None if mode < 0 or v.size == 0 else repeated(args[0], before, after, mode)
-
-
-cdef object repeated(object x, const Py_ssize_t* before, const Py_ssize_t* after, int mode):
-    """A row-major array padded by its own elements, axis by axis."""
-    cdef ArrayView v, o
-    cdef Py_ssize_t dims[8]
-    cdef object made = None
-    cdef int d, e
-    view_of(x, &v)
     for d in range(v.ndim):
-        if not (before[d] or after[d]):
-            continue
-        view_of(x, &v)
-        for e in range(v.ndim):
-            dims[e] = v.dims[e]
-        dims[d] += before[d] + after[d]
-        made = empty_c(x, v.ndim, dims)
-        view_of(made, &o)
-        pad_along(item_size(v.slot), v.data, o.data, around(v.dims, v.ndim, d), before[d], after[d], mode)
-        x = made
-    if made is None:
-        made = empty_c(x, v.ndim, v.dims)
-        copy_into(made, x)
-    return made
+        padded[d] = before[d] + v.dims[d] + after[d]
+    out = zeros_c(args[0], v.ndim, padded)
+    copy_into(out[middle_of(v.ndim, v.dims, before)], args[0])
+    return out
 
 
 cdef int rule_pad(Node node, Frame f) except -1:
-    """The middle of the gradient, as a view where zeros were added, else with what the borders repeat of it."""
+    """The middle of the gradient, as a view, where zeros were added."""
     cdef ArrayView g
     cdef Py_ssize_t before[8]
     cdef Py_ssize_t after[8]
     cdef GradMeta meta = meta_saved(node, 0)
-    cdef object out
-    cdef int d, mode
+    cdef int d
     if meta is None or meta.ndim == 0 or node.e1 is not None or type(given(node, 2)) is not str \
-            or view_of(f.grad, &g) < 0 or g.ndim != meta.ndim or not widths_of(given(node, 1), g.ndim, before, after):
+            or given(node, 2) != "constant" or view_of(f.grad, &g) < 0 or g.ndim != meta.ndim \
+            or not widths_of(given(node, 1), g.ndim, before, after):
         return 0
     for d in range(g.ndim):
         if g.dims[d] != before[d] + meta.dims[d] + after[d]:
             return 0
-    if given(node, 2) == "constant":
-        return 1 + set_out(f, 0, f.grad[middle_of(g.ndim, meta.dims, before)], False)
-    mode = mode_of(given(node, 2))
-    if mode < 0 or g.slot > SLOT_F64 or g.size == 0:
-        return 0
-    for d in range(g.ndim):                 # no element is to be repeated twice before the axis
-        if mode != PAD_EDGE and before[d] > meta.dims[d] - (mode == PAD_REFLECT):
-            return 0
-    out = border_sums(f.grad, meta, before, after, mode)
-    return 1 + set_out(f, 0, out, out is not f.grad or f.owned)
-
-
-cdef object border_sums(object g, GradMeta meta, const Py_ssize_t* before, const Py_ssize_t* after, int mode):
-    """The adjoint of `repeated`: from the last axis to the first."""
-    cdef ArrayView v, o
-    cdef Py_ssize_t dims[8]
-    cdef Around a
-    cdef object out
-    cdef int d, e, errors = 0
-    for d in range(meta.ndim - 1, -1, -1):
-        if not (before[d] or after[d]):
-            continue
-        g = row_major_of(g)
-        view_of(g, &v)
-        for e in range(v.ndim):
-            dims[e] = v.dims[e]
-        dims[d] = meta.dims[d]
-        out = empty_c(g, v.ndim, dims)
-        view_of(out, &o)
-        a = around(dims, v.ndim, d)
-        errors |= pad_gradient(v.slot, v.data, o.data, a, before[d], after[d], mode)
-        g = out
-    report("add", errors)
-    return g
+    return 1 + set_out(f, 0, f.grad[middle_of(g.ndim, meta.dims, before)], False)
 
 
 cdef object row_major_of(object x):
@@ -370,118 +216,6 @@ cdef object row_major_of(object x):
 
 
 # Along one axis
-
-cdef enum:
-    ROLLED = 1 << 14        # elements up to which a shift along each axis in turn costs less than NumPy's blocks
-
-
-cdef object rolled(object x, object shift, object axis, bint back):
-    """x shifted along an axis, or along several of few elements in turn. None: declined."""
-    cdef ArrayView v
-    cdef Py_ssize_t k, n
-    if type(axis) is not tuple:
-        return rolled_along(x, shift, axis, back)
-    n = len(<tuple>axis)
-    if n == 0 or view_of(x, &v) < 0 or v.size > ROLLED or type(shift) is tuple and len(<tuple>shift) != n:
-        return None
-    for k in range(n):
-        if (<tuple>axis)[k] is None:
-            return None
-        x = rolled_along(x, (<tuple>shift)[k] if type(shift) is tuple else shift, (<tuple>axis)[k], back)
-        if x is None:
-            return None
-    return x
-
-
-cdef object rolled_along(object x, object shift, object axis, bint back):
-    cdef ArrayView v, o
-    cdef Py_ssize_t places
-    cdef Around a
-    cdef object out
-    if view_of(x, &v) >= 0 and not v.c_order and axis is None:
-        x = small_row_major(x)              # in whose order elements move, and NumPy's result lies
-    if view_of(x, &v) < 0 or v.ndim == 0 or v.ndim > 8 or v.size == 0 or not whole_number(shift, &places):
-        return None
-    if axis is None and v.c_order:
-        a.outer = a.inner = 1
-        a.n = v.size
-    elif axis is None or not as_it_lies(&v, axis, &a):
-        return None
-    places = places % a.n
-    if places < 0:
-        places += a.n
-    if back and places:
-        places = a.n - places
-    out = empty_dense(x)
-    view_of(out, &o)
-    shifted(item_size(v.slot), v.data, o.data, a, places)
-    return out
-
-
-cdef object forward_roll(object args):
-    return rolled(args[0], args[1], args[2], False)
-
-
-cdef int rule_roll(Node node, Frame f) except -1:
-    write_out_gradient(f)
-    cdef object out = rolled(f.grad, given(node, 1), given(node, 2), True)
-    return 0 if out is None else 1 + set_out(f, 0, out, True)
-
-
-cdef enum:
-    DIFFERENCES = 8         # how many times differences are taken here
-
-
-cdef object forward_diff(object args):
-    """Differences: subtractions of two parts of the array, as NumPy has them."""
-    cdef ArrayView v
-    cdef int axis, _k, n
-    cdef tuple before
-    cdef object later, earlier, out = args[0]
-    if real_view(out, &v) < 0 or v.ndim == 0 or not axis_of(args[1], v.ndim, &axis) \
-            or not PyLong_CheckExact(args[2]) or not 1 <= args[2] <= DIFFERENCES or v.dims[axis] <= args[2] \
-            or args[3] is not None or args[4] is not None:
-        return None
-    n = args[2]
-    before = (slice(None),) * axis
-    for _k in range(n):
-        later = out[(*before, slice(1, None))]
-        earlier = out[(*before, slice(None, -1))]
-        out = binary_loop(SUBTRACT, later, earlier, None)
-        if out is None:
-            out = wrapped((<object>SUBTRACT.ufunc)(later, earlier))
-    return out
-
-
-cdef int rule_diff(Node node, Frame f) except -1:
-    write_out_gradient(f)
-    cdef ArrayView g, o
-    cdef GradMeta meta = meta_saved(node, 0)
-    cdef int axis, k, _k, n, slot = real_view(f.grad, &g)
-    cdef Around a
-    cdef Py_ssize_t dims[8]
-    cdef object times = given(node, 2), before, out = f.grad
-    if slot < 0 or meta is None or not g.c_order or g.ndim != meta.ndim or g.ndim > 8 or g.size == 0:
-        return 0
-    if not PyLong_CheckExact(times) or not 1 <= times <= DIFFERENCES or not axis_of(given(node, 1), meta.ndim, &axis):
-        return 0
-    n = times
-    if node.e1 is not None or node.edge_node(2) is not None or meta.dims[axis] != g.dims[axis] + n:
-        return 0                            # something was joined to it
-    for k in range(meta.ndim):
-        dims[k] = g.dims[k]
-    for _k in range(n):
-        dims[axis] += 1
-        a = around(dims, meta.ndim, axis)
-        before = out                        # whose memory is read below
-        view_of(before, &g)
-        out = empty_c(f.grad, meta.ndim, dims)
-        view_of(out, &o)
-        fp_begin()
-        diff_gradient(slot, g.data, o.data, a)
-        report("subtract", fp_end())
-    return 1 + set_out(f, 0, out, True)
-
 
 cdef const int64_t* places_along(object indices, const Py_ssize_t* dims, int ndim, int axis, Py_ssize_t* m) noexcept:
     """Places along an axis for each element of an array of the same other axes; NULL: they are none, or out of it."""
@@ -499,28 +233,6 @@ cdef const int64_t* places_along(object indices, const Py_ssize_t* dims, int ndi
             return NULL
     m[0] = p.dims[axis]
     return at if all_within(at, n, dims[axis]) else NULL
-
-
-cdef object forward_take_along_axis(object args):
-    cdef ArrayView v, o
-    cdef Py_ssize_t dims[8]
-    cdef Py_ssize_t m = 0
-    cdef const int64_t* at
-    cdef int axis, d
-    cdef object x = args[0], out
-    if view_of(x, &v) >= 0 and not v.c_order:
-        x = small_row_major(x)              # NumPy's result lies as the indices, row-major ones
-    if view_of(x, &v) < 0 or not v.c_order or not 1 <= v.ndim <= 8 or not axis_of(args[2], v.ndim, &axis):
-        return None
-    at = places_along(args[1], v.dims, v.ndim, axis, &m)
-    if at == NULL:
-        return None
-    for d in range(v.ndim):
-        dims[d] = m if d == axis else v.dims[d]
-    out = empty_c(x, v.ndim, dims)
-    view_of(out, &o)
-    take_along(item_size(v.slot), v.data, at, o.data, around(v.dims, v.ndim, axis), m)
-    return out
 
 
 cdef int rule_take_along_axis(Node node, Frame f) except -1:
@@ -605,32 +317,6 @@ cdef int rule_getitem_along_any(Node node, Frame f) except -1:
     return 0 if indices is None or axis >= meta.ndim else added_along(f, meta, indices, axis)
 
 
-cdef object axis_moved(object x, object source, object destination):
-    cdef ArrayView v
-    cdef Py_ssize_t axes[8]
-    cdef int start, to, d, k = 0
-    if view_of(x, &v) < 0 or v.ndim > 8 or not axis_of(source, v.ndim, &start) or not axis_of(destination, v.ndim, &to):
-        return None
-    for d in range(v.ndim):
-        if d == to:
-            axes[d] = start
-            continue
-        if k == start:
-            k += 1
-        axes[d] = k
-        k += 1
-    return transposed(x, axes)
-
-
-cdef object forward_moveaxis(object args):
-    return axis_moved(args[0], args[1], args[2])
-
-
-cdef int rule_moveaxis(Node node, Frame f) except -1:
-    cdef object out = axis_moved(f.grad, given(node, 2), given(node, 1))
-    return 0 if out is None else 1 + set_out(f, 0, out, f.owned)
-
-
 cdef int rule_stack(Node node, Frame f) except -1:
     """Each array's part of the gradient, as a view."""
     cdef ArrayView g
@@ -647,34 +333,7 @@ cdef int rule_stack(Node node, Frame f) except -1:
     return 1
 
 
-# Products and norms
-
-cdef object forward_outer(object args):
-    cdef ArrayView a, b
-    if real_view(args[0], &a) < 0 or real_view(args[1], &b) != a.slot or a.ndim != 1 or b.ndim != 1:
-        return None
-    return outer(args[0], args[1])
-
-
-cdef int rule_outer(Node node, Frame f) except -1:
-    write_out_gradient(f)
-    cdef ArrayView g, a
-    cdef int slot = real_view(f.grad, &g)
-    cdef object out0 = None, out1 = None, x
-    if slot < 0 or g.ndim != 2 or g.size == 0:
-        return 0
-    if wants_gradient(node, f, 0):
-        x = saved_for(node, SAVE_INPUT, 1)
-        if real_view(x, &a) != slot or a.ndim != 1:
-            return 0
-        out0 = dot(f.grad, x)
-    if wants_gradient(node, f, 1):
-        x = saved_for(node, SAVE_INPUT, 0)
-        if real_view(x, &a) != slot or a.ndim != 1:
-            return 0
-        out1 = dot(f.grad, x, 1)
-    return set_outs(f, out0, out1)
-
+# Products
 
 cdef object along_axis(object g, object x, int slot, object axis):
     """g, with an axis put in, times x. None: declined."""
@@ -715,47 +374,6 @@ cdef int rule_vecdot(Node node, Frame f) except -1:
     if wants_gradient(node, f, 1):
         x = saved_for(node, SAVE_INPUT, 0)
         out1 = along_axis(f.grad, x, slot, axis) if is_one_place(node, 1, axis, x, f.grad) else None
-        if out1 is None:
-            return 0
-    return set_outs(f, out0, out1)
-
-
-cdef object cross_of(object a, object b):
-    """Cross products of vectors along the last axis of row-major arrays of one shape. None: declined."""
-    cdef ArrayView u, v, o
-    cdef object out
-    if real_view(a, &u) < 0 or real_view(b, &v) != u.slot or not u.c_order or not v.c_order or not same_shape(&u, &v) \
-            or u.ndim == 0 or u.ndim > 8 or u.dims[u.ndim - 1] != 3:
-        return None
-    out = empty_c(a, u.ndim, u.dims)
-    view_of(out, &o)
-    fp_begin()
-    crossed(u.slot, u.data, v.data, o.data, u.size // 3)
-    report("multiply", fp_end())
-    return out
-
-
-cdef object forward_cross(object args):
-    cdef ArrayView v
-    if view_of(args[0], &v) < 0 or not PyLong_CheckExact(args[2]) or args[2] != -1 and args[2] != v.ndim - 1:
-        return None
-    if v.c_order:
-        return cross_of(args[0], args[1])
-    x1, x2 = small_row_major(args[0]), small_row_major(args[1])     # NumPy's result is row-major, too
-    return None if x1 is None or x2 is None else cross_of(x1, x2)
-
-
-cdef int rule_cross(Node node, Frame f) except -1:
-    cdef ArrayView g
-    cdef object out0 = None, out1 = None
-    if real_view(f.grad, &g) < 0 or given(node, 2) != -1 and given(node, 2) != g.ndim - 1:
-        return 0
-    if wants_gradient(node, f, 0):
-        out0 = cross_of(saved_for(node, SAVE_INPUT, 1), f.grad)
-        if out0 is None:
-            return 0
-    if wants_gradient(node, f, 1):
-        out1 = cross_of(f.grad, saved_for(node, SAVE_INPUT, 0))
         if out1 is None:
             return 0
     return set_outs(f, out0, out1)

@@ -73,9 +73,10 @@ cdef int rule_abs(Node node, Frame f) except -1:
     return in_one_pass(node, f, size_gradient, True)
 
 
-cdef int rule_part(Node node, Frame f, bint imaginary) except -1:
+cdef int rule_part(Node node, Frame f) except -1:
     """The gradient of a part of a complex array, in the gradient of the whole."""
     cdef ArrayView g, w
+    cdef bint imaginary = (<Op>node.op).name == "imag"
     cdef GradMeta meta
     cdef object whole, region
     cdef int slot = view_of(f.grad, &g), d, step
@@ -107,14 +108,6 @@ cdef int rule_part(Node node, Frame f, bint imaginary) except -1:
     region = whole.imag if imaginary else whole.real
     copy_into(region, f.grad)
     return 1 + set_out(f, 0, whole, True)
-
-
-cdef int rule_real(Node node, Frame f) except -1:
-    return rule_part(node, f, False)
-
-
-cdef int rule_imag(Node node, Frame f) except -1:
-    return rule_part(node, f, True)
 
 
 cdef int rule_quotient(Node node, Frame f) except -1:
@@ -199,8 +192,8 @@ cdef int attach_complex(dict ops, list done) except -1:
     """Attach the rules of this file, after those of real arrays, which they hand over to."""
     cdef Op op
     attach(ops, "abs", rule_abs, ("x",), done)
-    attach(ops, "real", rule_real, (), done)
-    attach(ops, "imag", rule_imag, ("x_meta",), done)
+    attach(ops, "real", rule_part, (), done)
+    attach(ops, "imag", rule_part, ("x_meta",), done)
     attach(ops, "divide", rule_quotient, ("x2", "ans"), done)
     attach(ops, "square", rule_square, ("x",), done)
     attach(ops, "pow", rule_power, ("x1", "x2", "ans"), done)

@@ -20,8 +20,8 @@ import warnings
 import numpy as np
 
 from arraygrad.backends.numpy.loops cimport (
-    KIND_DIRECT, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, bools_of, fast_enabled, forward_ptr,
-    view_of, wrapped,
+    KIND_DIRECT, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, bools_of, fast_enabled, view_of,
+    wrapped,
 )
 from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, loops_of, run_loops
 from arraygrad.core.op cimport Op
@@ -46,6 +46,11 @@ def product(x, axis=None, keepdims=False):
 def angle_of_real(x):
     """numpy.angle of plain arrays."""
     return np.arctan2(0.0, x)
+
+
+def distinct(x):
+    """The distinct elements of plain arrays in order, as the standard has them: each nan is one."""
+    return np.unique(x, equal_nan=False)
 
 
 # What rules ask of raw arrays of NumPy; other namespaces don't have these functions.
@@ -112,7 +117,8 @@ def is_moderate(x):
 
 
 # Operation -> (function, or its name below numpy; NumPy's names of the parameters after the array, None for one that
-# has to be at its default; positional parameters after the array). A keyword that is at its default is not passed.
+# has to be at its default, "*" for an array; how many of them are ints that are passed by position). Arrays are passed
+# by position, and a keyword that is at its default is not passed.
 _TRANSFORM = ("n", "axis", "norm")
 _TRANSFORMS = (None, "axes", "norm")
 CALLS = {
@@ -129,6 +135,18 @@ CALLS = {
     "cholesky": ("linalg.cholesky", (None,), 0),
     "svd": ("linalg.svd", ("full_matrices",), 0),
     **{name: (f"linalg.{name}", (), 0) for name in ("eigh", "eigvalsh", "slogdet", "inv", "det")},
+    "unstack": ("unstack", ("axis",), 0),
+    **{name: (name, ("k",), 0) for name in ("tril", "triu")},
+    "trace": (np.ndarray.trace, ("offset", "dtype"), 0),
+    "matrix_norm": ("linalg.matrix_norm", ("keepdims", "ord"), 0),
+    "vector_norm": ("linalg.vector_norm", ("axis", "keepdims", "ord"), 0),
+    "unique_values": (distinct, (), 0),
+    "matrix_power": ("linalg.matrix_power", ("n",), 1),
+    "take_along_axis": ("take_along_axis", ("*", "axis"), 0),
+    "cross": ("linalg.cross", ("*", "axis"), 0),
+    "vecdot": ("vecdot", ("*", "axis"), 0),
+    "outer": ("outer", ("*",), 0),
+    **{f"_{name}": (name, ("*",), 0) for name in ("inner", "matvec", "vecmat")},
 }
 # Operations of several arrays or numbers that are a ufunc of scipy.special of that name; `zeta` is a function of Python
 # there, which calls a ufunc.
@@ -149,12 +167,14 @@ cdef class Direct:
     cdef dict scales
     cdef bint is_order          # the first argument of the ufunc is an int, not less than zero
     cdef bint alone             # without an axis for one dimension only
+    cdef int most               # axes of an array; 0: any
 
 
 @cython.final
 @cython.internal
 cdef class Forward:
-    cdef forward_ptr function
+    cdef kernel_ptr function
+    cdef int place                  # which of the operations that the function computes
     cdef Op op
     cdef int compared           # bits of the slots for which that has been done
     cdef int differing          # bits of those in which results differ
@@ -208,23 +228,28 @@ cdef Direct find(Op op):
     else:
         found, d.names, d.positional = CALLS[op.name]
         if isinstance(found, str):
-            module, _, name = found.partition(".")
-            found = getattr(getattr(np, module), name)
+            owner, _, name = found.rpartition(".")
+            found = getattr(getattr(np, owner) if owner else np, name, None)
             found = getattr(found, "_implementation", found)
+        if found is None:                       # of a later NumPy
+            _direct[op.index] = None
+            return None
         d.function = found
         d.alone = op.name in ("cumulative_sum", "cumulative_prod")
+        d.most = 2 if op.name == "trace" else 1 if op.name == "outer" else 0
     keep_for_ever(d, d.function, d.names, d.scale, d.scales)
     _direct[op.index] = d
     return d
 
 
-cdef int offer_direct(dict ops, str name, forward_ptr function, tuple params, list done) except -1:
+cdef int offer_direct(dict ops, str name, kernel_ptr function, int place, tuple params, list done) except -1:
     """Let a compiled forward compute an operation, if it has these parameters, before its call is asked."""
     cdef Op op = ops.get(name)
     cdef Forward f
     if op is not None and op.params == params:
         f = Forward.__new__(Forward)
         f.function = function
+        f.place = place
         f.op = op
         keep_for_ever(f)
         _forwards[op.index] = f
@@ -244,22 +269,17 @@ cdef object by_forward(Forward f, Op op, object args):
                           f"the function, which is called instead", RuntimeWarning)
             return None
         f.compared |= 1 << slot
-    return f.function(args)
+    return f.function(f.place, args)
 
 
 cdef tuple by_numpy(str name, object x):
-    """What NumPy's function gives for an array and no other parameters, complex where the operation is."""
+    """What NumPy's function gives for an array and no other parameters."""
     if name in ("_eigh_upper", "_eigvalsh_upper"):
         found = getattr(np.linalg, name[1:-6])(x, UPLO="U")
     elif name == "solve":
         found = np.linalg.solve(x, x[:, 0])
-    elif name == "pinv":
-        found = np.linalg.pinv(x, rtol=None)
     else:
         found = getattr(np.linalg if hasattr(np.linalg, name) else np.fft, name)(x)
-    if name in ("eig", "eigvals"):
-        dtype = np.result_type(x.dtype, np.complex64)
-        return tuple([a.astype(dtype) for a in (found if name == "eig" else (found,))])
     return tuple(found) if isinstance(found, tuple) else (found,)
 
 
@@ -269,7 +289,7 @@ cdef bint agrees(Forward f, str name, int slot) except -1:
     square = np.array([[4.0, 1.0, -2.0], [1.0, 3.0, 0.5], [-2.0, 0.5, 6.0]]).astype("fdFD"[slot])
     with np.errstate(all="ignore"):
         for probe in (square, square.T[:, :2], np.zeros_like(square)):
-            found = f.function((probe, probe[:, 0], *op.defaults[2:]) if name == "solve" else
+            found = f.function(f.place, (probe, probe[:, 0], *op.defaults[2:]) if name == "solve" else
                                (probe, *op.defaults[1:]))
             try:
                 expected = by_numpy(name, probe)
@@ -307,10 +327,7 @@ cdef class RawFunction:
             if out is not None:
                 return out
         if self.plain is None:
-            # array-api-compat's where NumPy's gives real eigenvalues, or has a default of its own.
-            standard = op.name in ("eig", "eigvals", "pinv")
-            module = "array_api_compat.numpy.linalg" if standard else f"numpy.{self.owner}"
-            self.plain = getattr(importlib.import_module(module), op.name)
+            self.plain = getattr(importlib.import_module(f"numpy.{self.owner}"), op.name)
         return self.plain(*args, **kwargs)
 
 
@@ -421,11 +438,11 @@ cdef bint is_axis(object value, Py_ssize_t ndim) except -1:
 cdef object call_of(Direct d, Op op, tuple args):
     cdef Py_ssize_t i, ndim
     cdef dict kwargs = None
-    cdef object value
+    cdef object value, second = None
     if type(args[0]) is not _ndarray:
         return None
     ndim = args[0].ndim
-    if ndim == 0 or d.alone and ndim > 1 and args[1] is None:
+    if ndim == 0 or d.alone and ndim > 1 and args[1] is None or d.most and ndim > d.most:
         return None
     for i in range(len(d.names)):
         value = args[i + 1]
@@ -433,6 +450,13 @@ cdef object call_of(Direct d, Op op, tuple args):
         if i < d.positional:
             if type(value) is not int or value < 0:
                 return None
+            second = value
+            continue
+        if name == "*":
+            # Where an axis is counted, it is one place of both.
+            if type(value) is not _ndarray or value.ndim == 0 or value.ndim != ndim and (d.most or len(d.names) > 1):
+                return None
+            second = value
             continue
         if value is op.defaults[i + 1]:
             if (name == "axis" or name == "axes") and type(value) is int and not is_axis(value, ndim):
@@ -454,8 +478,8 @@ cdef object call_of(Direct d, Op op, tuple args):
         if kwargs is None:
             kwargs = {}
         kwargs[name] = value
-    if d.positional:
-        return d.function(args[0], args[1]) if kwargs is None else d.function(args[0], args[1], **kwargs)
+    if second is not None:
+        return d.function(args[0], second) if kwargs is None else d.function(args[0], second, **kwargs)
     return d.function(args[0]) if kwargs is None else d.function(args[0], **kwargs)
 
 

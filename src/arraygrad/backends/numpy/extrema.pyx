@@ -1,17 +1,14 @@
-# Largest and smallest elements of plain float32 and float64 arrays, over any axes and running along one: values and
-# gradients.
+# Largest and smallest elements of plain float32 and float64 arrays over any axes: values and gradients.
 # May import: numpy (Python only), engine.evaluate, engine.free_threading, engine.node, core.op,
-# backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops.
+# backends.numpy.elementwise, backends.numpy.loops.
 #
-# Values are NumPy's bit by bit: by the loops of maximum and minimum, or by NumPy's own call; running ones, of which
-# NumPy calls a loop for each element, by one pass, but not where zeros of both signs or a nan are met.
+# Values are NumPy's bit by bit: by the loops of maximum and minimum, or by NumPy's own call.
 # Elements that tie share the gradient. Guarded by tests/ops/test_fast_extrema.py and tests/ops/test_fast_rules.py.
 from libc.string cimport memcpy
 
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, set_out
-from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, laid_along
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, LoopSet, Rows, at_first_use, axis_mask, copy_into, empty_c, empty_dense, fp_begin, fp_end,
     item_size, loop_fn, reduced_dims, report, same_shape, split_axes, view_of, wrapped,
@@ -19,7 +16,7 @@ from arraygrad.backends.numpy.loops cimport (
 from arraygrad.engine.evaluate cimport waiting_gradient
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
-from arraygrad.core.op cimport SAVE_ANS, SAVE_INPUT
+from arraygrad.core.op cimport SAVE_ANS
 
 cdef extern from "extrema.hpp" namespace "arraygrad":
     struct Reduced:
@@ -29,10 +26,6 @@ cdef extern from "extrema.hpp" namespace "arraygrad":
         Py_ssize_t size, results
     int extremum_gradient(int slot, const char* g, const char* x, const char* ans, char* out, char* ties,
                           const Reduced& r, bint add) noexcept
-    bint running(int slot, const char* x, char* out, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t behind,
-                 bint least) noexcept
-    int running_gradient(int slot, const char* x, const char* ans, const char* g, char* out, char* room,
-                         Py_ssize_t outer, Py_ssize_t n, Py_ssize_t behind, bint least) noexcept
 
 cdef enum:
     BUFFER = 8192           # elements of NumPy's buffers, unless np.setbufsize changes that
@@ -40,7 +33,6 @@ cdef enum:
 
 _maximum_reduce = np.maximum.reduce
 _minimum_reduce = np.minimum.reduce
-_accumulate = {"maximum": np.maximum.accumulate, "minimum": np.minimum.accumulate}
 # at_first_use
 cdef LoopSet* MAXIMUM = NULL
 cdef LoopSet* MINIMUM = NULL
@@ -171,43 +163,3 @@ cdef int rule_extremum(Node node, Frame f, object saved, object axis, bint turne
     view_of(ties, &t)
     report("divide", extremum_gradient(slot, g.data, x.data, a.data, o.data, t.data, r, waiting is not None))
     return 1 if waiting is not None else 1 + set_out(f, 0, out, True)
-
-
-# Running along an axis
-
-cdef object forward_running(object args):
-    """maximum.accumulate or minimum.accumulate along an axis; logaddexp's are left to NumPy's call."""
-    cdef ArrayView v, o
-    cdef Around a
-    cdef object out, accumulate = _accumulate.get(args[1])
-    cdef int slot = real_view(args[0], &v)
-    if accumulate is None or slot < 0:
-        return None
-    if as_it_lies(&v, args[2], &a):
-        out = empty_dense(args[0])
-        view_of(out, &o)
-        if running(slot, v.data, o.data, a.outer, a.n, a.inner, args[1] == "minimum"):
-            return out
-    return wrapped(accumulate(args[0], args[2]))
-
-
-cdef int rule_running(Node node, Frame f) except -1:
-    cdef ArrayView x, y, g, o, r
-    cdef Around a
-    cdef object ans = saved_for(node, SAVE_ANS, -1), saved, grad, out, room, name = (<list>node.args)[1]
-    cdef int slot = real_view(ans, &y)
-    if slot < 0 or name not in _accumulate or not as_it_lies(&y, (<list>node.args)[2], &a):
-        return 0
-    saved = laid_along(saved_for(node, SAVE_INPUT, 0), ans)
-    grad = laid_along(f.grad, ans)
-    if saved is None or grad is None:
-        return 0
-    view_of(saved, &x)
-    view_of(grad, &g)
-    out = grad if grad is not f.grad or f.owned and g.writeable else empty_dense(ans)
-    room = empty_c(ans, 1, &a.inner)
-    view_of(out, &o)
-    view_of(room, &r)
-    report("multiply", running_gradient(slot, x.data, y.data, g.data, o.data, r.data, a.outer, a.n, a.inner,
-                                        name == "minimum"))
-    return 1 + set_out(f, 0, out, True)

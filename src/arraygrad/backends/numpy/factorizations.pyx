@@ -1,13 +1,14 @@
 # Factorizations, inverses and determinants of plain matrices and of stacks of them, by NumPy's own loops.
-# May import: engine.node, core.op, backends.numpy.elementwise, backends.numpy.gufuncs, backends.numpy.loops,
-# backends.numpy.stacks.
+# May import: engine.node, core.op, backends.numpy.direct, backends.numpy.elementwise, backends.numpy.gufuncs,
+# backends.numpy.loops, backends.numpy.stacks.
 #
 # Note [Loops of generalized ufuncs] in gufuncs.pyx says when they are used. What numpy.linalg raises an error for (a
 # singular matrix, no convergence) its loops report as an invalid operation: these forwards decline, and NumPy raises.
-from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, set_out
+from arraygrad.backends.numpy.direct cimport offer_direct
+from arraygrad.backends.numpy.elementwise cimport attach, real_view, saved_for, set_out
 from arraygrad.backends.numpy.gufuncs cimport (
-    CHOLESKY_LO, CHOLESKY_UP, DET, EIG, EIGH_LO, EIGH_UP, EIGVALS, EIGVALSH_LO, EIGVALSH_UP, INV, LSTSQ, QR_COMPLETE,
-    QR_RAW, QR_REDUCED, SLOGDET, SOLVE, SOLVE_ONE, SVD, SVD_FULL, SVD_SMALL, Gufunc, gufunc, run,
+    CHOLESKY_LO, CHOLESKY_UP, DET, EIGH_LO, EIGH_UP, EIGVALSH_LO, EIGVALSH_UP, INV, LSTSQ, SLOGDET, SOLVE, SOLVE_ONE,
+    SVD_FULL, SVD_SMALL, Gufunc, gufunc, run,
 )
 from arraygrad.backends.numpy.loops cimport (
     FPE_DIVIDE, FPE_INVALID, FPE_OVER, SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, copy_into, dot, empty_of, fast_enabled,
@@ -18,17 +19,9 @@ from arraygrad.core.op cimport SAVE_INPUT
 from arraygrad.engine.node cimport Frame, Node
 
 cdef extern from "matrices.hpp" namespace "arraygrad" nogil:
-    bint run_all_finite(int slot, const char* x, Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t row_step,
-                        Py_ssize_t column_step) noexcept
-    void run_upper_part(int slot, const char* x, char* out, Py_ssize_t stack, Py_ssize_t m, Py_ssize_t n,
-                        Py_ssize_t rows) noexcept
-    bint run_real_eigenvalues(int slot, char* values, Py_ssize_t n) noexcept
-    void run_clear_imaginary(int slot, char* x, Py_ssize_t n) noexcept
     void run_widen(const char* x, char* out, Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t row_step,
                    Py_ssize_t column_step) noexcept
     void run_narrow(const char* x, char* out, Py_ssize_t n) noexcept
-    void run_invert_values(int slot, const char* values, Py_ssize_t n, double share, bint rounded, char* out) noexcept
-
     void run_negate(int slot, char* x, Py_ssize_t n) noexcept
     void run_add(int slot, char* x, const char* y, Py_ssize_t n) noexcept
     void run_subtract(int slot, char* x, const char* y, Py_ssize_t n) noexcept
@@ -185,19 +178,9 @@ cdef object square_of(object x, int which):
     return None if failed(launch(which, &s, (a, out), TWO, &s.n, 1)) else narrowed(out, s.slot)
 
 
-cdef object forward_inv(object args):
-    return square_of(args[0], INV)
-
-
-cdef object forward_cholesky(object args):
-    if args[1] is not False and args[1] is not True:
-        return None
-    return square_of(args[0], CHOLESKY_UP if args[1] is True else CHOLESKY_LO)
-
-
-cdef object forward_det(object args):
+cdef object determinant(object x):
     cdef Stack s
-    cdef object a = taken(args[0], &s, True), out
+    cdef object a = taken(x, &s, True), out
     cdef int errors
     if a is None:
         return None
@@ -209,9 +192,9 @@ cdef object forward_det(object args):
     return narrowed(out, s.slot)
 
 
-cdef object forward_slogdet(object args):
+cdef object sign_and_size(object x):
     cdef Stack s
-    cdef object a = taken(args[0], &s, True), sign, size
+    cdef object a = taken(x, &s, True), sign, size
     cdef int errors
     if a is None:
         return None
@@ -224,16 +207,16 @@ cdef object forward_slogdet(object args):
     return narrowed(sign, s.slot), narrowed(size, real_of(s.slot))
 
 
-cdef object forward_solve_by_loop(object args):
+cdef object solution(object x, object right):
     """One equation of each dtype, of one right side or several."""
     cdef Stack s
     cdef ArrayView b
     cdef Py_ssize_t sizes[2]
-    cdef object a, right = args[1], out
+    cdef object a, out
     cdef int errors
     if view_of(right, &b) < 0 or not 1 <= b.ndim <= 2 or b.size == 0:
         return None
-    a = taken(args[0], &s, True)
+    a = taken(x, &s, True)
     if a is None or s.ndim != 2 or s.slot != b.slot or b.dims[0] != s.n:
         return None
     if s.wide != s.slot:
@@ -274,62 +257,6 @@ cdef object values_of(object x, int which):
     return narrowed(values, real_of(s.slot))
 
 
-cdef object forward_eigh(object args):
-    return pairs_of(args[0], EIGH_LO)
-
-
-cdef object forward_eigh_upper(object args):
-    return pairs_of(args[0], EIGH_UP)
-
-
-cdef object forward_eigvalsh(object args):
-    return values_of(args[0], EIGVALSH_LO)
-
-
-cdef object forward_eigvalsh_upper(object args):
-    return values_of(args[0], EIGVALSH_UP)
-
-
-cdef bint all_finite(object a, Stack* s) noexcept:
-    cdef ArrayView v
-    view_of(a, &v)
-    if s.ndim > 2:
-        return run_all_finite(v.slot, v.data, 1, v.size, 0, item_size(v.slot))
-    return run_all_finite(v.slot, v.data, s.m, s.n, v.strides[0], v.strides[1])
-
-
-cdef object complex_pairs(object x, bint vectors):
-    """Eigenvalues, and vectors, complex also where all are real."""
-    cdef Stack s
-    cdef ArrayView v
-    cdef object a = taken(x, &s, True), found, values
-    cdef int wide
-    if a is None or not all_finite(a, &s):
-        return None
-    wide = s.wide | SLOT_C64
-    values = made(&s, wide, 1, s.n, 0)
-    if vectors:
-        found = made(&s, wide, 2, s.n, s.n)
-        if failed(launch(EIG, &s, (a, values, found), TWO_ONE_TWO, &s.n, 1)):
-            return None
-    elif failed(launch(EIGVALS, &s, (a, values), TWO_ONE, &s.n, 1)):
-        return None
-    view_of(values, &v)
-    if s.wide == SLOT_F64 and run_real_eigenvalues(wide, v.data, v.size) and vectors:
-        view_of(found, &v)
-        run_clear_imaginary(wide, v.data, v.size)       # NumPy's are real then, and become complex again
-    values = narrowed(values, s.slot | SLOT_C64)
-    return (values, narrowed(found, s.slot | SLOT_C64)) if vectors else values
-
-
-cdef object forward_eig(object args):
-    return complex_pairs(args[0], True)
-
-
-cdef object forward_eigvals(object args):
-    return complex_pairs(args[0], False)
-
-
 # Singular values
 
 cdef tuple decomposed(object x, bint full):
@@ -350,97 +277,49 @@ cdef tuple decomposed(object x, bint full):
     return narrowed(u, s.slot), narrowed(values, real_of(s.slot)), narrowed(vh, s.slot)
 
 
-cdef object forward_svd(object args):
-    if args[1] is not True and args[1] is not False:
-        return None
-    return decomposed(args[0], args[1] is True)
+# What the operations are: the places in gufuncs.pyx of the loops that they call.
+_LISTED = (
+    ("inv", ("x",), INV),
+    ("cholesky", ("x", "upper"), CHOLESKY_LO),
+    ("det", ("x",), DET),
+    ("slogdet", ("x",), SLOGDET),
+    ("solve", ("x1", "x2"), SOLVE),
+    ("eigh", ("x",), EIGH_LO),
+    ("_eigh_upper", ("x",), EIGH_UP),
+    ("eigvalsh", ("x",), EIGVALSH_LO),
+    ("_eigvalsh_upper", ("x",), EIGVALSH_UP),
+    ("svd", ("x", "full_matrices"), SVD_SMALL),
+)
 
 
-cdef object forward_svdvals(object args):
-    cdef Stack s
-    cdef object a = taken(args[0], &s, False), values
-    cdef Py_ssize_t sizes[3]
-    if a is None:
+cdef object forward_matrix(int which, object args):
+    """The operation that calls a loop of numpy.linalg. None: declined."""
+    cdef object x = args[0]
+    if which == INV:
+        return square_of(x, INV)
+    if which == EIGH_LO or which == EIGH_UP:
+        return pairs_of(x, which)
+    if which == EIGVALSH_LO or which == EIGVALSH_UP:
+        return values_of(x, which)
+    if which == DET:
+        return determinant(x)
+    if which == SLOGDET:
+        return sign_and_size(x)
+    if which == SOLVE:
+        return solution(x, args[1])
+    if args[1] is not True and args[1] is not False:        # `upper` or `full_matrices`
         return None
-    sizes[0], sizes[1], sizes[2] = s.m, s.n, min(s.m, s.n)
-    values = made(&s, real_of(s.wide), 1, sizes[2], 0)
-    if failed(launch(SVD, &s, (a, values), TWO_ONE, sizes, 3)):
-        return None
-    return narrowed(values, real_of(s.slot))
+    if which == CHOLESKY_LO:
+        return square_of(x, CHOLESKY_UP if args[1] is True else CHOLESKY_LO)
+    return decomposed(x, args[1] is True)
 
 
-cdef object forward_pinv(object args):
-    """The pseudo-inverse of one real matrix, with NumPy's steps."""
-    cdef ArrayView v, w
-    cdef object x = args[0], u, values, vh, inverse, scaled
-    cdef double share
-    cdef Py_ssize_t k
-    if real_view(x, &v) < 0 or v.ndim != 2 or v.size == 0 \
-            or not run_all_finite(v.slot, v.data, v.dims[0], v.dims[1], v.strides[0], v.strides[1]):
-        return None
-    if args[1] is None:
-        share = max(v.dims[0], v.dims[1]) * (2.0 ** -52 if v.slot == SLOT_F64 else 2.0 ** -23)
-    elif type(args[1]) is float:
-        share = args[1]
-    else:
-        return None
-    found = decomposed(x, False)
-    if found is None:
-        return None
-    u, values, vh = found
-    view_of(values, &w)
-    k = w.size
-    inverse = empty_of(v.slot, 1, &k, False)
-    cdef ArrayView factors, vectors, product
-    view_of(inverse, &factors)
-    view_of(u, &vectors)
-    scaled = empty_of(v.slot, 2, vectors.dims, False)
-    view_of(scaled, &product)
-    fp_begin()
-    run_invert_values(v.slot, w.data, k, share, args[1] is None, factors.data)
-    run_scale_columns(v.slot, factors.data, vectors.data, product.data, v.dims[0], k)
-    if fp_end():
-        return None                     # NumPy's own steps say what is to be reported
-    return dot(transposed(vh, NULL), transposed(scaled, NULL))
-
-
-# QR
-
-cdef object forward_qr(object args):
-    cdef Stack s
-    cdef ArrayView v, o
-    cdef object a, work, tau, q, r
-    cdef Py_ssize_t sizes[3]
-    cdef Py_ssize_t k, columns
-    cdef bint complete
-    if args[1] != "reduced" and args[1] != "complete":
-        return None
-    a = taken(args[0], &s, False)
-    if a is None:
-        return None
-    work = a                            # a copy already, where the precision is another one
-    if s.wide == s.slot:
-        view_of(a, &v)
-        work = empty_of(s.wide, v.ndim, v.dims, False)
-        copy_into(work, a)
-    k = min(s.m, s.n)
-    complete = args[1] == "complete" and s.m > s.n
-    columns = s.m if complete else k
-    sizes[0], sizes[1], sizes[2] = s.m, s.n, k
-    q = made(&s, s.wide, 2, s.m, columns)
-    r = made(&s, s.wide, 2, columns, s.n)
-    tau = made(&s, s.wide, 1, k, 0)
-    if failed(launch(QR_RAW, &s, (work, tau), TWO_ONE, sizes, 3)):
-        return None
-    if complete:
-        if failed(launch(QR_COMPLETE, &s, (work, tau, q), TWO_ONE_TWO, sizes, 2)):
-            return None
-    elif failed(launch(QR_REDUCED, &s, (work, tau, q), TWO_ONE_TWO, sizes, 3)):
-        return None
-    view_of(work, &v)
-    view_of(r, &o)
-    run_upper_part(s.wide, v.data, o.data, s.count, s.m, s.n, columns)
-    return narrowed(q, s.slot), narrowed(r, s.slot)
+cdef int attach_factorizations(dict ops, list forwards, list done) except -1:
+    """Give the operations that call a loop of numpy.linalg their forward, and the determinant its rule."""
+    for name, params, which in _LISTED:
+        offer_direct(ops, name, forward_matrix, which, params, forwards)
+    attach(ops, "det", rule_det, ("x",), done)
+    return 0
 
 
 # Least squares
@@ -693,7 +572,7 @@ def slogdet_gradient(g, x):
     cdef int slot = plain_slot((g, x)) if fast_enabled() and g is not None else -1
     if slot < 0 or x.ndim != 2 or g.ndim != 0:
         return None
-    inverse = forward_inv((x,))
+    inverse = square_of(x, INV)
     if inverse is None:
         return None
     view_of(inverse, &v)
@@ -715,8 +594,8 @@ cdef int rule_det(Node node, Frame f) except -1:
         return 0 if inverse is None else 1 + set_out(f, 0, inverse, True)
     if slot < 0 or v.ndim != 2 or v.size == 0 or real_view(f.grad, &w) != slot or w.ndim != 0:
         return 0
-    det = forward_det((x,))
-    inverse = forward_inv((x,))
+    det = determinant(x)
+    inverse = square_of(x, INV)
     if det is None or inverse is None:
         return 0
     x = dense(x, &v)

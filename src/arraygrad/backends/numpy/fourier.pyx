@@ -1,5 +1,5 @@
 # Fourier transforms of plain arrays: forwards and rules.
-# May import: engine.arrayops, engine.node, backends.numpy.arrangements, backends.numpy.elementwise,
+# May import: engine.arrayops, engine.node, core.op, backends.numpy.direct, backends.numpy.elementwise,
 # backends.numpy.gufuncs, backends.numpy.loops, ops.kinds; backends.numpy.spectra on first use.
 #
 # A transform over several axes is one pass of a loop of numpy.fft's ufuncs for each axis, in the order in which NumPy
@@ -7,16 +7,17 @@
 from libc.math cimport sqrt
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
-from arraygrad.backends.numpy.arrangements cimport rolled
-from arraygrad.backends.numpy.elementwise cimport saved_value, set_out
+from arraygrad.backends.numpy.direct cimport offer_direct
+from arraygrad.backends.numpy.elementwise cimport attach, saved_value, set_out
 from arraygrad.backends.numpy.gufuncs cimport (
     FFT, IFFT, IRFFT, RFFT_EVEN, RFFT_ODD, Gufunc, gufunc, in_double, run,
 )
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_C64, SLOT_F64, ArrayView, copy_into, empty_of, report, view_of,
+    KIND_COMPLEX, SLOT_C64, SLOT_F64, ArrayView, copy_into, empty_of, report, view_of,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
+from arraygrad.core.op cimport Op
 
 from arraygrad.backends.numpy.loops import swap_memory_handler
 from arraygrad.ops.kinds import module_on_use
@@ -37,6 +38,28 @@ cdef enum Kind:
     BACKWARD
     HALF                # of real numbers
     WHOLE               # the inverse of HALF
+
+# What a transform is. Its rule is the opposite one, with the factor of the transform itself.
+cdef struct Transform:
+    Kind kind
+    bint forward        # its factor is that of a transform, not of an inverse
+    bint mirrored       # the spectrum is conjugated
+    bint one_axis       # parameters are (x, n, axis, norm), else (x, s, axes, norm)
+
+_LISTED = (
+    ("fft", FORWARD, True, False, True),
+    ("ifft", BACKWARD, False, False, True),
+    ("rfft", HALF, True, False, True),
+    ("irfft", WHOLE, False, False, True),
+    ("hfft", WHOLE, True, True, True),
+    ("ihfft", HALF, False, True, True),
+    ("fftn", FORWARD, True, False, False),
+    ("ifftn", BACKWARD, False, False, False),
+    ("rfftn", HALF, True, False, False),
+    ("irfftn", WHOLE, False, False, False),
+)
+cdef Transform TRANSFORMS[10]
+cdef dict _places = {}              # name of an operation -> place in TRANSFORMS
 
 cdef enum Factor:
     NO_FACTOR
@@ -218,30 +241,6 @@ cdef object one(object args, Kind kind, bint forward, bint mirrored):
     return conjugated(out, False) if mirrored and kind == HALF and out is not None else out
 
 
-cdef object forward_fft(object args):
-    return one(args, FORWARD, True, False)
-
-
-cdef object forward_ifft(object args):
-    return one(args, BACKWARD, False, False)
-
-
-cdef object forward_rfft(object args):
-    return one(args, HALF, True, False)
-
-
-cdef object forward_irfft(object args):
-    return one(args, WHOLE, False, False)
-
-
-cdef object forward_hfft(object args):
-    return one(args, WHOLE, True, True)
-
-
-cdef object forward_ihfft(object args):
-    return one(args, HALF, False, True)
-
-
 # Several axes
 
 cdef struct Axes:
@@ -324,63 +323,10 @@ cdef object several(object args, Kind kind, bint forward):
     return along(x, WHOLE, a.length[a.n - 1], a.at[a.n - 1], factor, overwrite)
 
 
-cdef object forward_fftn(object args):
-    return several(args, FORWARD, True)
-
-
-cdef object forward_ifftn(object args):
-    return several(args, BACKWARD, False)
-
-
-cdef object forward_rfftn(object args):
-    return several(args, HALF, True)
-
-
-cdef object forward_irfftn(object args):
-    return several(args, WHOLE, False)
-
-
-# Shifts
-
-cdef object shifted(object x, object axes, bint back):
-    cdef ArrayView v
-    cdef Py_ssize_t n
-    cdef int at
-    if view_of(x, &v) < 0 or not (v.c_order or v.f_order) or v.size == 0:
-        return None
-    if axes is None:
-        axes = range(v.ndim)
-    elif PyLong_CheckExact(axes):
-        axes = (axes,)
-    elif type(axes) is not tuple:
-        return None
-    for axis in axes:
-        if not axis_at(axis, v.ndim, &at):
-            return None
-        n = v.dims[at] // 2
-        x = rolled(x, n, axis, back)
-        if x is None:
-            return None
-        view_of(x, &v)
-    return None if x is None or len(axes) == 0 else x
-
-
-cdef object forward_fftshift(object args):
-    return shifted(args[0], args[1], False)
-
-
-cdef object forward_ifftshift(object args):
-    return shifted(args[0], args[1], True)
-
-
-cdef int rule_fftshift(Node node, Frame f) except -1:
-    cdef object out = shifted(f.grad, (<list>node.args)[1], True)
-    return 0 if out is None else 1 + set_out(f, 0, out, True)
-
-
-cdef int rule_ifftshift(Node node, Frame f) except -1:
-    cdef object out = shifted(f.grad, (<list>node.args)[1], False)
-    return 0 if out is None else 1 + set_out(f, 0, out, True)
+cdef object forward_transform(int place, object args):
+    """The transform at a place of TRANSFORMS."""
+    cdef Transform* t = &TRANSFORMS[place]
+    return one(args, t.kind, t.forward, t.mirrored) if t.one_axis else several(args, t.kind, t.forward)
 
 
 # Rules
@@ -448,22 +394,6 @@ cdef int complex_rule(Node node, Frame f, Kind opposite, bint forward, bint one_
         a.length[i] = g.dims[a.at[i]]
     out = passes(f.grad, opposite, &a, factor_of(args[3], forward))
     return 0 if out is None else finish(f, out, meta, &a)
-
-
-cdef int rule_fft(Node node, Frame f) except -1:
-    return complex_rule(node, f, BACKWARD, True, True)
-
-
-cdef int rule_ifft(Node node, Frame f) except -1:
-    return complex_rule(node, f, FORWARD, False, True)
-
-
-cdef int rule_fftn(Node node, Frame f) except -1:
-    return complex_rule(node, f, BACKWARD, True, False)
-
-
-cdef int rule_ifftn(Node node, Frame f) except -1:
-    return complex_rule(node, f, FORWARD, False, False)
 
 
 cdef int weigh(object spectrum, Py_ssize_t n, int axis, double weight) except -1:
@@ -554,25 +484,30 @@ cdef int real_rule(Node node, Frame f, bint half, bint forward, bint one_axis, b
     return 0 if out is None else finish(f, out, meta, &a)
 
 
-cdef int rule_rfft(Node node, Frame f) except -1:
-    return real_rule(node, f, True, True, True, False)
+cdef int rule_transform(Node node, Frame f) except -1:
+    """The rule of any transform of TRANSFORMS."""
+    cdef object place = _places.get((<Op>node.op).name)
+    cdef Transform* t
+    if place is None:
+        return 0
+    t = &TRANSFORMS[<int>place]
+    if t.kind <= BACKWARD:
+        return complex_rule(node, f, BACKWARD if t.kind == FORWARD else FORWARD, t.forward, t.one_axis)
+    return real_rule(node, f, t.kind == HALF, t.forward, t.one_axis, t.mirrored)
 
 
-cdef int rule_irfft(Node node, Frame f) except -1:
-    return real_rule(node, f, False, False, True, False)
-
-
-cdef int rule_rfftn(Node node, Frame f) except -1:
-    return real_rule(node, f, True, True, False, False)
-
-
-cdef int rule_irfftn(Node node, Frame f) except -1:
-    return real_rule(node, f, False, False, False, False)
-
-
-cdef int rule_hfft(Node node, Frame f) except -1:
-    return real_rule(node, f, False, True, True, True)
-
-
-cdef int rule_ihfft(Node node, Frame f) except -1:
-    return real_rule(node, f, True, False, True, True)
+cdef int attach_transforms(dict ops, list forwards, list done) except -1:
+    """Give the operations that are transforms their forward and their rule."""
+    cdef Op op
+    cdef Transform* t
+    cdef tuple one_axis = ("x", "n", "axis", "norm"), axes = ("x", "s", "axes", "norm")
+    for place, (name, kind, forward, mirrored, along_one) in enumerate(_LISTED):
+        t = &TRANSFORMS[<int>place]
+        t.kind, t.forward, t.mirrored, t.one_axis = kind, forward, mirrored, along_one
+        _places[name] = place
+        offer_direct(ops, name, forward_transform, place, one_axis if along_one else axes, forwards)
+        if attach(ops, name, rule_transform, ("x_meta",), done) and kind != WHOLE:
+            op = ops[name]
+            op.complex_rule = True
+            op.fast_kind = KIND_COMPLEX
+    return 0

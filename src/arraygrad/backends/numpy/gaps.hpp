@@ -1,4 +1,4 @@
-// Reductions and scans that leave out nan, over row-major arrays taken as outer x n x inner: gradients, counts, fillings.
+// Gradients of reductions and scans that leave out nan, over row-major arrays taken as outer x n x inner.
 // May include: arrangements.hpp, shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
 //
 // What is reduced, and its gradient, has one element for each lane: outer x inner.
@@ -13,86 +13,6 @@
 namespace arraygrad {
 
 enum GapRule { GAP_SUM, GAP_MEAN, GAP_EXTREMUM, GAP_PRODUCT, GAP_VARIANCE, GAP_DEVIATION, GAP_SUMS, GAP_PRODUCTS };
-
-// x with `value` for its nan.
-static inline void fill_gaps(int slot, const char* x, char* out, std::ptrdiff_t n, double value) {
-    unlocked(n, [=] {
-        ARRAYGRAD_REAL(slot, for (std::ptrdiff_t i = 0; i < n; i++) {
-            const T v = ((const T*)x)[i];
-            ((T*)out)[i] = v == v ? v : T(value);
-        })
-        return 0;
-    });
-}
-
-// x with numbers for nan and infinities, none for those that are nan themselves: the greatest numbers there are.
-static inline void replace_all(int slot, const char* x, char* out, std::ptrdiff_t n, double nan, double high, double low) {
-    unlocked(n, [=] {
-        ARRAYGRAD_REAL(slot, {
-            const T most = std::numeric_limits<T>::max();
-            const T above = high == high ? T(high) : most, below = low == low ? T(low) : -most;
-            for (std::ptrdiff_t i = 0; i < n; i++) {
-                const T v = ((const T*)x)[i];
-                ((T*)out)[i] = v != v ? T(nan) : v > most ? above : v < -most ? below : v;
-            }
-        })
-        return 0;
-    });
-}
-
-// The greatest absolute value, nan where there is one.
-static inline double greatest_size(int slot, const char* x, std::ptrdiff_t n) {
-    double most = 0.0;
-    bool lost = false;
-    ARRAYGRAD_REAL(slot, for (std::ptrdiff_t i = 0; i < n; i++) {
-        const double size = std::fabs(double(((const T*)x)[i]));
-        lost |= size != size;
-        most = size > most ? size : most;
-    })
-    return lost ? std::numeric_limits<double>::quiet_NaN() : most;
-}
-
-// Divides each lane's sum by how many of its elements are no nan, in double precision; false: some lane has none.
-template <typename T> static inline bool divide_counts_of(const T* x, T* sums, Around a) {
-    for (std::ptrdiff_t o = 0; o < a.outer; o++)
-        for (std::ptrdiff_t k = 0; k < a.inner; k++) {
-            const T* row = x + o * a.n * a.inner + k;
-            std::ptrdiff_t n = 0;
-            for (std::ptrdiff_t i = 0; i < a.n; i++) n += row[i * a.inner] == row[i * a.inner];
-            if (!n) return false;
-            T* sum = sums + o * a.inner + k;
-            *sum = T(double(*sum) / double(n));
-        }
-    return true;
-}
-
-static inline bool divide_counts(int slot, const char* x, char* sums, Around a) {
-    return unlocked(a.outer * a.n * a.inner, [=] {
-        ARRAYGRAD_REAL(slot, return (int)divide_counts_of((const T*)x, (T*)sums, a));
-    });
-}
-
-// Each of m elements along the axis repeated up to the next one's place, or n; zeros before the first one's.
-template <typename T>
-static inline void spread_of(const T* x, const std::int64_t* places, std::ptrdiff_t m, T* out, Around a) {
-    for (std::ptrdiff_t o = 0; o < a.outer; o++, x += m * a.inner, out += a.n * a.inner) {
-        std::fill(out, out + places[0] * a.inner, T(0));
-        for (std::ptrdiff_t k = 0; k < m; k++) {
-            const T* from = x + k * a.inner;
-            const std::ptrdiff_t end = k + 1 < m ? places[k + 1] : a.n;
-            for (std::ptrdiff_t i = places[k]; i < end; i++)
-                if (a.inner == 1) out[i] = *from;
-                else std::copy(from, from + a.inner, out + i * a.inner);
-        }
-    }
-}
-
-static inline void repeat_to_next(int slot, const char* x, const std::int64_t* places, std::ptrdiff_t m, char* out, Around a) {
-    unlocked(a.outer * a.n * a.inner, [=] {
-        ARRAYGRAD_REAL(slot, spread_of((const T*)x, places, m, (T*)out, a));
-        return 0;
-    });
-}
 
 // The gradient of one lane of x, every `s`-th element, from g (of a scan: one for each element).
 template <typename T>

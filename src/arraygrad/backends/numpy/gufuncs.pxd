@@ -7,7 +7,7 @@ cdef extern from "gufuncs.hpp" namespace "arraygrad" nogil:
         loop_fn fn
         void* data
 
-# Places in _LISTED of gufuncs.pyx. Vectors' products come last.
+# Places in _LISTED of gufuncs.pyx.
 cdef enum:
     FFT
     IFFT
@@ -23,20 +23,11 @@ cdef enum:
     EIGH_UP
     EIGVALSH_LO
     EIGVALSH_UP
-    EIG
-    EIGVALS
-    SVD
     SVD_FULL
     SVD_SMALL
-    QR_RAW
-    QR_REDUCED
-    QR_COMPLETE
     SOLVE
     SOLVE_ONE
     LSTSQ
-    VECDOT
-    MATVEC
-    VECMAT
     N_GUFUNCS
 
 cdef const Gufunc* gufunc(int which, int slot) except? NULL

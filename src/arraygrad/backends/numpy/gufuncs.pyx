@@ -8,7 +8,7 @@
 # ufuncs are (Note [Direct loops] in loops.pyx). Modules that hold most of these ufuncs are private to NumPy, hence:
 # (1) A loop is used if the ufunc is there, has the core dimensions that are expected, and lists the types.
 # (2) What is computed by it is compared with NumPy's public function, by the first call of an operation for each dtype
-#     (direct.pyx; products of vectors in linalg.pyx). One whose results differ takes NumPy's call from then on.
+#     (direct.pyx). One whose results differ takes NumPy's call from then on.
 # (3) Results have NumPy's dtypes, shapes and order in memory. Where a loop reports what NumPy would raise an error for,
 #     the forwards decline, so that NumPy computes again and raises. Layouts that are not served are declined too.
 # Guarded by tests/ops/test_direct_gufuncs.py.
@@ -33,7 +33,6 @@ _LINALG = "numpy.linalg._umath_linalg"
 _SQUARE = "(m,m)->(m,m)"
 _VALUES = "(m,m)->(m)"
 _PAIRS = "(m,m)->(m),(m,m)"
-_EACH = ("ff->f", "dd->d", "FF->F", "DD->D")
 # Per place (the enum of gufuncs.pxd): module, name, core dimensions, types for float32, float64, complex64, complex128;
 # numpy.linalg computes float32 and complex64 in double precision.
 _LISTED = (
@@ -51,20 +50,11 @@ _LISTED = (
     (_LINALG, "eigh_up", _PAIRS, (None, "d->dd", None, "D->dD")),
     (_LINALG, "eigvalsh_lo", _VALUES, (None, "d->d", None, "D->d")),
     (_LINALG, "eigvalsh_up", _VALUES, (None, "d->d", None, "D->d")),
-    (_LINALG, "eig", _PAIRS, (None, "d->DD", None, "D->DD")),
-    (_LINALG, "eigvals", _VALUES, (None, "d->D", None, "D->D")),
-    (_LINALG, "svd", "(m,n)->(p)", (None, "d->d", None, "D->d")),
     (_LINALG, "svd_f", "(m,n)->(m,m),(p),(n,n)", (None, "d->ddd", None, "D->DdD")),
     (_LINALG, "svd_s", "(m,n)->(m,p),(p),(p,n)", (None, "d->ddd", None, "D->DdD")),
-    (_LINALG, "qr_r_raw", "(m,n)->(p)", (None, "d->d", None, "D->D")),
-    (_LINALG, "qr_reduced", "(m,n),(k)->(m,k)", (None, "dd->d", None, "DD->D")),
-    (_LINALG, "qr_complete", "(m,n),(n)->(m,m)", (None, "dd->d", None, "DD->D")),
     (_LINALG, "solve", "(m,m),(m,n)->(m,n)", (None, "dd->d", None, "DD->D")),
     (_LINALG, "solve1", "(m,m),(m)->(m)", (None, "dd->d", None, "DD->D")),
     (_LINALG, "lstsq", "(m,n),(m,nrhs),()->(n,nrhs),(nrhs),(),(p)", (None, "ddd->ddid", None, None)),
-    ("numpy", "vecdot", "(n),(n)->()", _EACH),
-    ("numpy", "matvec", "(m,n),(n)->(m)", _EACH),
-    ("numpy", "vecmat", "(n),(n,m)->(m)", _EACH),
 )
 
 cdef Gufunc _found[N_GUFUNCS][4]
@@ -123,7 +113,7 @@ cdef int seek(int which) except -1:
         listed = list(ufunc.types)
         for slot in range(N_SLOTS):
             if types[slot] in listed and (which > IRFFT or slot & 1 or resolve(which, ufunc, types[slot])):
-                take_loop(<PyObject*>ufunc, listed.index(types[slot]), which < VECDOT, &_found[which][slot])
+                take_loop(<PyObject*>ufunc, listed.index(types[slot]), True, &_found[which][slot])
     _sought[which] = True
     return 0
 

@@ -6,18 +6,6 @@
 
 namespace arraygrad {
 
-// out, of so many bytes, filled with the `of` bytes of x again and again.
-static inline void cycle(char* out, std::ptrdiff_t bytes, const char* x, std::ptrdiff_t of) {
-    std::ptrdiff_t done = of < bytes ? of : bytes;
-    if (done <= 0) return;
-    std::memcpy(out, x, (std::size_t)done);
-    while (done < bytes) {  // what is there twice over: few long copies, whatever `of` is
-        const std::ptrdiff_t more = done < bytes - done ? done : bytes - done;
-        std::memcpy(out + done, out, (std::size_t)more);
-        done += more;
-    }
-}
-
 template <int ROW>
 static inline void copy_short_rows(char* out, std::ptrdiff_t to_step, const char* x, std::ptrdiff_t step,
                                    std::ptrdiff_t n) {

@@ -1,6 +1,6 @@
 # Products of matrices, factorizations and linear equations of plain arrays: forwards and rules.
 # May import: numpy (Python only), engine.arrayops, engine.node, core.op,
-# backends.numpy.elementwise, backends.numpy.gufuncs, backends.numpy.loops, backends.numpy.small_products,
+# backends.numpy.elementwise, backends.numpy.loops, backends.numpy.small_products,
 # backends.numpy.stacks, backends.numpy.triangular.
 #
 # Note [Factors that are kept]
@@ -10,7 +10,6 @@
 # (NODE_ASIDE): backward then substitutes twice a triangle instead of decomposing the transposed matrix. The factors are
 # freed with what the node saved; nothing is kept of what is not recorded. They belong to the matrix as it was, whatever
 # is written into it later. Guarded by tests/ops/test_fast_factors.py.
-from cpython.long cimport PyLong_CheckExact
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 
@@ -23,10 +22,9 @@ from arraygrad.backends.numpy import triangular
 from arraygrad.backends.numpy.elementwise cimport (
     real_view, saved_for, set_out, set_outs, wants_gradient,
 )
-from arraygrad.backends.numpy.gufuncs cimport Gufunc, MATVEC, VECDOT, VECMAT, gufunc, run
 from arraygrad.backends.numpy.loops cimport (
-    N_SLOTS, SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, dot, empty_c, has_products, item_size,
-    loop_set, product_of, report, reshaped, transposed, unary_loop, view_of, wrapped,
+    SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, dot, empty_c, has_products, item_size,
+    loop_set, report, reshaped, transposed, unary_loop, view_of,
 )
 from arraygrad.backends.numpy.small_products cimport small_product
 from arraygrad.backends.numpy.stacks cimport cholesky_of_stack, solutions_of_stack
@@ -52,7 +50,6 @@ cdef extern from "arrangements.hpp" namespace "arraygrad":
                       Py_ssize_t step) noexcept
 
 cdef enum:
-    RELEASED = 1 << 16          # multiplications; below, giving up the GIL costs more than it may bring
     MOST_AXES = 8
 
 cdef LoopSet* MULTIPLY = loop_set("multiply")
@@ -121,11 +118,7 @@ cdef object forward_matmul(object args):
         return None
     if a.slot <= SLOT_F64 and slides(&a) and b.ndim == 1 and b.c_order and b.dims[0] == a.dims[1] and slides_as_numpy():
         return slid(x1, &a, &b)
-    if fit_together(&a, &b):
-        return dot(x1, x2)
-    if a.slot <= SLOT_F64 and a.ndim == b.ndim == 1:        # with gaps, or in reverse
-        return core_product(VECDOT, x1, x2)
-    return None
+    return dot(x1, x2) if fit_together(&a, &b) else None
 
 
 cdef bint slides(const ArrayView* a) noexcept:
@@ -172,240 +165,6 @@ cdef object slid_back(object x, const ArrayView* a, object grad):
     view_of(part, &p)
     report("matmul", slide_adjoint(a.slot, a.data, g.data, o.data, p.data, a.dims[0], a.dims[1],
                                    a.strides[0] // item_size(a.slot)))
-    return out
-
-
-cdef object forward_vecdot(object args):
-    """Products of vectors along the last axis."""
-    return core_product(VECDOT, args[0], args[1]) if is_int(args[2], -1) else None
-
-
-cdef object forward_matvec(object args):
-    return core_product(MATVEC, args[0], args[1])
-
-
-cdef object forward_vecmat(object args):
-    return core_product(VECMAT, args[0], args[1])
-
-
-# Of numpy.vecdot, matvec and vecmat for each dtype: 1: the loop gives what the ufunc gives, -1: it does not, 0: not
-# compared yet.
-cdef signed char _compared[3][N_SLOTS]
-
-
-cdef object core_product(int which, object x1, object x2):
-    """numpy.vecdot, matvec or vecmat of plain arrays of one dtype by its own loop. None: declined.
-
-    Axes before those of the product are the same in both, or one array has none.
-    """
-    cdef ArrayView a, b
-    cdef int slot = view_of(x1, &a), first, second
-    cdef const Gufunc* loop
-    if slot < 0 or view_of(x2, &b) != slot or a.size == 0 or b.size == 0 or a.ndim > 8 or b.ndim > 8:
-        return None
-    first = a.ndim - (2 if which == MATVEC else 1)
-    second = b.ndim - (2 if which == VECMAT else 1)
-    if first < 0 or second < 0 or first > 1 and not a.c_order or second > 1 and not b.c_order \
-            or a.dims[a.ndim - 1] != b.dims[second] or first and second and not same_beginning(&a, first, &b, second):
-        return None
-    loop = gufunc(which, slot)
-    if loop == NULL or _compared[which - VECDOT][slot] <= 0 and not compared(which, slot, loop):
-        return None
-    return by_core(which, loop, x1, &a, first, &b, second)
-
-
-cdef bint same_beginning(const ArrayView* a, int n, const ArrayView* b, int m) noexcept:
-    """Whether the first n axes of one array are the first m of the other."""
-    cdef int i
-    if n != m:
-        return False
-    for i in range(n):
-        if a.dims[i] != b.dims[i]:
-            return False
-    return True
-
-
-cdef object by_core(int which, const Gufunc* loop, object like, const ArrayView* a, int first, const ArrayView* b,
-                    int second):
-    """A product by `loop`, of a with so many axes in front and b with so many."""
-    cdef ArrayView o
-    cdef Py_ssize_t shape[8]
-    cdef Py_ssize_t dims[3]
-    cdef Py_ssize_t steps[7]            # from one product to the next; then within the operands and the result
-    cdef char* data[3]
-    cdef int i, nd = first if first else second
-    cdef Py_ssize_t count = 1, item = item_size(a.slot), work, n = a.dims[first], m = 1
-    for i in range(nd):
-        shape[i] = a.dims[i] if first else b.dims[i]
-        count *= shape[i]
-    steps[0] = steps[1] = n * item
-    steps[3] = a.strides[first]
-    if which == MATVEC:
-        m, n = n, a.dims[first + 1]
-        dims[1], dims[2] = m, n
-        steps[0], steps[1] = m * n * item, n * item
-        steps[4], steps[5] = a.strides[first + 1], b.strides[second]
-    elif which == VECMAT:
-        m = b.dims[second + 1]
-        dims[1], dims[2] = n, m
-        steps[1] = n * m * item
-        steps[4], steps[5] = b.strides[second], b.strides[second + 1]
-    else:
-        dims[1] = n
-        steps[4] = b.strides[second]
-    if which != VECDOT:
-        shape[nd] = m
-        nd += 1
-    if first < 2:                       # one axis in front may have any step
-        steps[0] = a.strides[0] if first else 0
-    if second < 2:
-        steps[1] = b.strides[0] if second else 0
-    steps[2] = m * item
-    steps[6] = item
-    dims[0] = count
-    out = empty_c(like, nd, shape)
-    view_of(out, &o)
-    data[0], data[1], data[2] = a.data, b.data, o.data
-    work = count * n * m
-    report(loop.name, run(loop, data, dims, steps, work if work >= RELEASED else 0))
-    return out
-
-
-cdef bint compared(int which, int slot, const Gufunc* loop) except -1:
-    """Whether a loop gives what its ufunc gives; remembered."""
-    cdef ArrayView a, b
-    cdef signed char* known = &_compared[which - VECDOT][slot]
-    if known[0] == 0:
-        ufunc = getattr(np, ("vecdot", "matvec", "vecmat")[which - VECDOT])
-        x = np.asarray([[[1, -2, 3], [4, 5, 6], [7, 0.5, -9]], [[1, 8, 2], [3, 3, 0.25], [2, 1, 1]]], "fdFD"[slot])
-        if slot > SLOT_F64:
-            x *= 1 + 2j
-        first, second = (x, x) if which == VECDOT else (x, x[0, 1]) if which == MATVEC else (x[:, 1].copy(), x)
-        view_of(first, &a)
-        view_of(second, &b)
-        out = by_core(which, loop, first, &a, a.ndim - (2 if which == MATVEC else 1), &b,
-                      b.ndim - (2 if which == VECMAT else 1))
-        known[0] = 1 if np.array_equal(out, ufunc(first, second)) else -1
-    return known[0] > 0
-
-
-cdef object forward_inner(object args):
-    """numpy.inner of vectors and matrices: the product that it comes to."""
-    cdef ArrayView a, b
-    cdef object x1 = args[0], x2 = args[1]
-    if view_of(x1, &a) < 0 or view_of(x2, &b) != a.slot or a.size == 0 or b.size == 0 \
-            or not 1 <= a.ndim <= 2 or not 1 <= b.ndim <= 2 or a.dims[a.ndim - 1] != b.dims[b.ndim - 1]:
-        return None
-    if a.ndim == b.ndim == 2 and a.dims[0] > 1 and a.dims[1] > 1 and b.dims[0] > 1 \
-            and (a.c_order or a.f_order) and (b.c_order or b.f_order):
-        return dot(x1, x2, 2)               # which calls BLAS as numpy.inner does
-    return wrapped(product_of(x1, x2 if b.ndim == 1 else transposed(x2, NULL)))
-
-
-cdef object pairs(object x, object y, int slot):
-    """x[..., :, None] * y[..., None, :] of plain arrays of that dtype. None: declined."""
-    cdef ArrayView v, w
-    cdef Py_ssize_t dims[9]
-    cdef int i
-    cdef object left = x, right = y, out
-    if view_of(x, &v) != slot or view_of(y, &w) != slot or v.ndim == 0 or w.ndim == 0 or v.ndim > 7 or w.ndim > 7:
-        return None
-    if w.ndim == 1 and v.c_order and v.size:        # rows of all
-        for i in range(v.ndim):
-            dims[i] = v.dims[i]
-        dims[v.ndim] = w.size
-        if v.ndim > 1:
-            left = reshaped(x, 1, &v.size)
-        out = outer(left, y)
-        return out if v.ndim == 1 else reshaped(out, v.ndim + 1, dims)
-    for i in range(v.ndim):
-        dims[i] = v.dims[i]
-    dims[v.ndim] = 1
-    left = reshaped(x, v.ndim + 1, dims)
-    for i in range(w.ndim - 1):
-        dims[i] = w.dims[i]
-    dims[w.ndim - 1] = 1
-    dims[w.ndim] = w.dims[w.ndim - 1]
-    right = reshaped(y, w.ndim + 1, dims)
-    out = small_product(left, right)
-    if out is None:
-        out = binary_loop(MULTIPLY, left, right, None)
-    return (<object>MULTIPLY.ufunc)(left, right) if out is None else out
-
-
-cdef int rule_matvec(Node node, Frame f) except -1:
-    cdef ArrayView g
-    cdef object out0 = None, out1 = None
-    cdef int slot = real_view(f.grad, &g)
-    if slot < 0:
-        return 0
-    if wants_gradient(node, f, 0):
-        out0 = pairs(f.grad, saved_for(node, SAVE_INPUT, 1), slot)
-        if out0 is None:
-            return 0
-    if wants_gradient(node, f, 1):
-        out1 = core_product(VECMAT, f.grad, saved_for(node, SAVE_INPUT, 0))
-        if out1 is None:
-            return 0
-    return set_outs(f, out0, out1)
-
-
-cdef int rule_vecmat(Node node, Frame f) except -1:
-    cdef ArrayView g
-    cdef object out0 = None, out1 = None
-    cdef int slot = real_view(f.grad, &g)
-    if slot < 0:
-        return 0
-    if wants_gradient(node, f, 0):
-        out0 = core_product(MATVEC, saved_for(node, SAVE_INPUT, 1), f.grad)
-        if out0 is None:
-            return 0
-    if wants_gradient(node, f, 1):
-        out1 = pairs(saved_for(node, SAVE_INPUT, 0), f.grad, slot)
-        if out1 is None:
-            return 0
-    return set_outs(f, out0, out1)
-
-
-cdef int rule_inner(Node node, Frame f) except -1:
-    """Of two matrices: both products are of matrices again."""
-    cdef ArrayView g, v
-    cdef object x, out0 = None, out1 = None
-    cdef int slot = real_view(f.grad, &g)
-    if slot < 0 or g.ndim != 2 or g.size == 0:
-        return 0
-    if wants_gradient(node, f, 0):
-        x = saved_for(node, SAVE_INPUT, 1)
-        if real_view(x, &v) != slot or v.ndim != 2:
-            return 0
-        out0 = dot(f.grad, for_blas(x, &v))
-    if wants_gradient(node, f, 1):
-        x = saved_for(node, SAVE_INPUT, 0)
-        if real_view(x, &v) != slot or v.ndim != 2:
-            return 0
-        out1 = dot(f.grad, for_blas(x, &v), 1)
-    return set_outs(f, out0, out1)
-
-
-cdef object forward_matrix_power(object args):
-    """Powers from the second on of one matrix, by the products that numpy.linalg.matrix_power takes."""
-    cdef ArrayView v
-    cdef object x = args[0], n = args[1], square, out = None
-    cdef long long left
-    if view_of(x, &v) < 0 or v.ndim != 2 or v.dims[0] != v.dims[1] or v.size == 0 or not (v.c_order or v.f_order):
-        return None
-    if not PyLong_CheckExact(n) or not 2 <= n < 1 << 60 or not has_products(v.slot):
-        return None
-    left = n
-    if left <= 3:
-        square = dot(x, x)
-        return square if left == 2 else dot(square, x)
-    square = None
-    while left > 0:
-        square = x if square is None else dot(square, square)
-        if left & 1:
-            out = square if out is None else dot(out, square)
-        left >>= 1
     return out
 
 

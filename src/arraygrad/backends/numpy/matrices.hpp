@@ -27,33 +27,6 @@ static inline bool run_all_finite(int slot, const char* x, isize rows, isize col
                     : all_finite<float>(x, rows, columns, row, column, parts);
 }
 
-// The first `rows` rows of dense matrices of m rows, with zeros below the diagonal.
-template <typename T> static void upper_part(const T* x, T* out, isize stack, isize m, isize n, isize rows) {
-    for (isize k = 0; k < stack; k++, x += m * n, out += rows * n)
-        for (isize i = 0; i < rows; i++)
-            for (isize j = 0; j < n; j++) out[i * n + j] = j >= i ? x[i * n + j] : T(0);
-}
-
-static inline void run_upper_part(int slot, const char* x, char* out, isize stack, isize m, isize n, isize rows) {
-    if (slot == SLOT_F64) upper_part((const double*)x, (double*)out, stack, m, n, rows);
-    else upper_part((const std::complex<double>*)x, (std::complex<double>*)out, stack, m, n, rows);
-}
-
-// complex128: imaginary parts become positive zeros.
-static inline void run_clear_imaginary(int, char* x, isize n) {
-    double* parts = (double*)x;
-    for (isize i = 0; i < n; i++) parts[2 * i + 1] = 0.0;
-}
-
-// Whether all eigenvalues are real; their imaginary parts are positive zeros then.
-static inline bool run_real_eigenvalues(int slot, char* values, isize n) {
-    const double* parts = (const double*)values;
-    for (isize i = 0; i < n; i++)
-        if (parts[2 * i + 1] != 0.0) return false;
-    run_clear_imaginary(slot, values, n);
-    return true;
-}
-
 // Real numbers of one or two axes in another precision, row-major.
 template <typename T, typename U>
 static void convert(const char* x, U* out, isize rows, isize columns, isize row, isize column) {
@@ -66,15 +39,6 @@ static inline void run_widen(const char* x, char* out, isize rows, isize columns
 }
 
 static inline void run_narrow(const char* x, char* out, isize n) { convert<double>(x, (float*)out, 1, n, 0, 8); }
-
-// Reciprocals of values above a share of the largest one, zeros for the others. `rounded`: that share is rounded to the
-// precision of the values.
-template <typename T> static void invert_values(const T* values, isize n, double share, bool rounded, T* out) {
-    T largest = values[0];
-    for (isize i = 1; i < n; i++) largest = values[i] > largest ? values[i] : largest;
-    const double exact = share * (double)largest, cut = rounded ? (double)(T)exact : exact;
-    for (isize i = 0; i < n; i++) out[i] = (double)values[i] > cut ? T(1) / values[i] : T(0);
-}
 
 // -- parts of gradients, of dense row-major matrices ---------------------------------------------------------------------
 
@@ -195,9 +159,6 @@ template <typename T> static bool well_conditioned(const T* x, const T* inverse,
 #define ARRAYGRAD_BOTH(call) \
     if (slot == SLOT_F64) { typedef double T; call; } else { typedef float T; call; }
 
-static inline void run_invert_values(int slot, const char* values, isize n, double share, bool rounded, char* out) {
-    ARRAYGRAD_BOTH(invert_values((const T*)values, n, share, rounded, (T*)out))
-}
 static inline void run_negate(int slot, char* x, isize n) { ARRAYGRAD_BOTH(negate_of((T*)x, n)) }
 static inline void run_add(int slot, char* x, const char* y, isize n) { ARRAYGRAD_BOTH(add_to((T*)x, (const T*)y, n)) }
 static inline void run_subtract(int slot, char* x, const char* y, isize n) {

@@ -2,6 +2,4 @@
 from arraygrad.engine.node cimport Frame, Node
 
 cdef object forward_norm(object args)
-cdef object forward_vector_norm(object args)
-cdef object forward_matrix_norm(object args)
 cdef int rule_norm(Node node, Frame f) except -1

@@ -80,32 +80,6 @@ cdef object forward_norm(object args):
     return None
 
 
-cdef object forward_vector_norm(object args):
-    cdef ArrayView v
-    cdef Py_ssize_t n
-    cdef object x = args[0], axis = args[1], keepdims = args[2], out
-    if real_view(x, &v) < 0 or v.ndim == 0 or v.ndim > 8 or not is_int(args[3], 2) \
-            or keepdims is not True and keepdims is not False:
-        return None
-    if PyLong_CheckExact(axis):
-        return root_of_squares(x, axis, keepdims)
-    if axis is not None:
-        return None
-    x = row_major(x)                        # NumPy's numpy.ravel
-    n = v.size
-    out = root_of_squares(x if v.ndim == 1 else reshaped(x, 1, &n), 0, False)
-    return out if out is None or not keepdims else with_axes(out, v.ndim)
-
-
-cdef object forward_matrix_norm(object args):
-    cdef ArrayView v
-    cdef object keepdims = args[1], order = args[2]
-    if real_view(args[0], &v) < 0 or v.ndim < 2 or keepdims is not True and keepdims is not False \
-            or type(order) is not str or order != "fro":
-        return None
-    return root_of_squares(args[0], (-2, -1), keepdims)
-
-
 cdef enum:
     OTHER_NORM = 0
     LENGTH = 1                  # the root of the sum of squares

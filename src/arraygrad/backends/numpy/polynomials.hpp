@@ -1,8 +1,5 @@
-// Polynomials by their coefficients, the highest power first, and evenly spaced numbers.
+// Gradients of polynomials by their roots and of fits, coefficients with the highest power first; evenly spaced numbers.
 // May include: shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
-//
-// Values are computed in the order in which NumPy's functions compute them. Those return the floating-point errors that
-// came up: whoever calls then asks NumPy itself, which warns as np.errstate says.
 #pragma once
 #include <cmath>
 #include <complex>
@@ -25,83 +22,6 @@ static inline float conjugate(float x) { return x; }
 static inline double conjugate(double x) { return x; }
 template <typename R> static inline std::complex<R> conjugate(const std::complex<R>& x) { return std::conj(x); }
 
-// The values of a polynomial of n coefficients at m points.
-static inline int horner(int slot, const char* coefficients, std::ptrdiff_t n, const char* points, char* values,
-                         std::ptrdiff_t m) {
-    return unlocked(m * n, [=] {
-        fp_begin();
-        ARRAYGRAD_REAL(slot,
-            const T* p = (const T*)coefficients; const T* x = (const T*)points; T* out = (T*)values;
-            for (std::ptrdiff_t i = 0; i < m; i++) {
-                T y = T(0);
-                for (std::ptrdiff_t k = 0; k < n; k++) y = y * x[i] + p[k];
-                out[i] = y;
-            })
-        return fp_end();
-    });
-}
-
-// g times the derivative of the polynomial at each point.
-static inline void times_slope(int slot, const char* coefficients, std::ptrdiff_t n, const char* points,
-                               const char* gradient, char* result, std::ptrdiff_t m) {
-    unlocked(m * n, [=] {
-        ARRAYGRAD_REAL(slot,
-            const T* p = (const T*)coefficients; const T* x = (const T*)points; const T* g = (const T*)gradient;
-            T* out = (T*)result;
-            for (std::ptrdiff_t i = 0; i < m; i++) {
-                T y = T(0);
-                for (std::ptrdiff_t k = 0; k + 1 < n; k++) y = y * x[i] + p[k] * (T)(n - 1 - k);
-                out[i] = g[i] * y;
-            })
-        return 0;
-    });
-}
-
-// The powers of n points from 0 on, `columns` of them, in rows.
-static inline int powers(const double* x, std::ptrdiff_t n, double* out, std::ptrdiff_t columns, bool increasing) {
-    return unlocked(n * columns, [=] {
-        fp_begin();
-        for (std::ptrdiff_t i = 0; i < n; i++) {
-            double* row = out + i * columns;
-            const std::ptrdiff_t step = increasing ? 1 : -1;
-            double* at = increasing ? row : row + columns - 1;
-            double power = 1.0;
-            for (std::ptrdiff_t k = 0; k < columns; k++, at += step) *at = power = k == 0 ? 1.0 : k == 1 ? x[i] : power * x[i];
-        }
-        return fp_end();
-    });
-}
-
-// The gradient of the points from that of their powers.
-static inline void powers_gradient(const double* g, const double* values, double* out, std::ptrdiff_t n,
-                                   std::ptrdiff_t columns, bool increasing) {
-    unlocked(n * columns, [=] {
-        for (std::ptrdiff_t i = 0; i < n; i++) {
-            const double *row = g + i * columns, *power = values + i * columns;
-            double sum = 0.0;
-            for (std::ptrdiff_t k = 1; k < columns; k++)
-                sum += (increasing ? row[k] * power[k - 1] : row[columns - 1 - k] * power[columns - k]) * (double)k;
-            out[i] = sum;
-        }
-        return 0;
-    });
-}
-
-// One integral: n coefficients become n + 1, the last of which is zero. In place, too.
-static inline int integral(const double* p, std::ptrdiff_t n, double* out) {
-    fp_begin();
-    for (std::ptrdiff_t i = 0; i < n; i++) out[i] = p[i] / (double)(n - i);
-    out[n] = 0.0;
-    return fp_end();
-}
-
-// One derivative: of n coefficients n - 1 are left. In place, too.
-static inline int derivative(const double* p, std::ptrdiff_t n, double* out) {
-    fp_begin();
-    for (std::ptrdiff_t i = 0; i + 1 < n; i++) out[i] = p[i] * (double)(n - 1 - i);
-    return fp_end();
-}
-
 // The gradient of n roots from that of the coefficients of the product of (x - root), back through the products one by
 // one. `work` has n * n elements, `g` is used up.
 static inline void product_gradient(int slot, const char* roots, char* gradient, char* work, char* result,
@@ -121,28 +41,6 @@ static inline void product_gradient(int slot, const char* roots, char* gradient,
             out[k] = -sum;
             for (std::ptrdiff_t j = 0; j <= k; j++) g[j] -= back * g[j + 1];
         })
-}
-
-// The matrix whose eigenvalues are the n roots of n + 1 coefficients, into zeros. Infinite numbers in it are errors.
-static inline int companion(int slot, const char* coefficients, char* matrix, std::ptrdiff_t n) {
-    fp_begin();
-    bool finite = true;
-    ARRAYGRAD_REAL(slot,
-        const T* p = (const T*)coefficients; T* a = (T*)matrix;
-        for (std::ptrdiff_t i = 1; i < n; i++) a[i * n + i - 1] = T(1);
-        for (std::ptrdiff_t i = 0; i < n; i++) {
-            a[i] = -p[i + 1] / p[0];
-            finite = finite && a[i] - a[i] == T(0);
-        })
-    return fp_end() | (finite ? 0 : FPE_INVALID);
-}
-
-// Whether n numbers are finite, and so are their squares and the sums of these.
-static inline bool may_be_squared(int slot, const char* numbers, std::ptrdiff_t n) {
-    bool all = true;
-    ARRAYGRAD_REAL(slot,
-        for (std::ptrdiff_t i = 0; i < n; i++) all = all && std::fabs((double)((const T*)numbers)[i]) < 1e150;)
-    return all;
 }
 
 // The gradient of the n + 1 coefficients of a polynomial from that of its roots: root^k over the derivative there, which
@@ -257,22 +155,6 @@ static inline void shares(int slot, const char* gradient, char* result, std::ptr
             const T w = (T)share_of(i, num, endpoint);
             out[i] = g[i] * (of_stop ? w : T(1) - w);
         })
-}
-
-// Points as numpy.linspace has them of two numbers: steps from the first on, and the last one.
-static inline int steps(int slot, double start, double stop, char* points, std::ptrdiff_t num) {
-    bool ordinary = true;
-    fp_begin();
-    ARRAYGRAD_REAL(slot,
-        T* out = (T*)points; const T low = (T)start; const T high = (T)stop; const T whole = high - low;
-        const T step = whole / (T)(num - 1);
-        ordinary = step != T(0) && step - step == T(0);  // else NumPy has other ways
-        for (std::ptrdiff_t i = 0; i < num; i++) {
-            const T far = (T)i * step;
-            out[i] = far + low;
-        }
-        out[num - 1] = high;)
-    return fp_end() | (ordinary ? 0 : FPE_INVALID);
 }
 
 #undef ARRAYGRAD_REAL

@@ -117,33 +117,6 @@ static inline bool unsorted_lanes(int slot, const char* x, const char* y, const 
 
 // -- distinct values --------------------------------------------------------------------------------------------------
 
-// The distinct ones of n values in order, where each occurs first, which of them each element is, how often they occur
-// (arrays of n). Returns their number, RANKS_DECLINED where elements that compare equal differ.
-template <typename T>
-static inline std::ptrdiff_t distinct_of(const T* x, std::ptrdiff_t n, T* values, int64_t* first, int64_t* inverse,
-                                         int64_t* counts) {
-    Room<int64_t> places(n);
-    if (!places.data || has_twins(x, n)) return RANKS_DECLINED;
-    stable_order(x, n, places.data);
-    std::ptrdiff_t found = 0;
-    for (std::ptrdiff_t i = 0; i < n; i++) {
-        const int64_t at = places.data[i];
-        if (i == 0 || x[at] != values[found - 1]) {
-            values[found] = x[at];
-            first[found] = at;
-            counts[found++] = 0;
-        }
-        counts[found - 1]++;
-        inverse[at] = found - 1;
-    }
-    return found;
-}
-
-static inline std::ptrdiff_t distinct(int slot, const char* x, std::ptrdiff_t n, char* values, int64_t* first,
-                                      int64_t* inverse, int64_t* counts) {
-    ARRAYGRAD_REAL(slot, return distinct_of((const T*)x, n, (T*)values, first, inverse, counts));
-}
-
 // -- quantiles --------------------------------------------------------------------------------------------------------
 
 // The elements of ranks low <= high, high at most one more, of n values without nan, which are reordered.
@@ -158,13 +131,10 @@ static inline void select_two(T* x, std::ptrdiff_t n, std::ptrdiff_t low, std::p
     *at_high = x[high];
 }
 
-static double sum_start = 0.0;  // what NumPy begins a sum with
-
 struct Quantiles {
     const double* q;            // fractions, in [0, 1]
     std::ptrdiff_t count;
     bool ignoring;              // nan is left out
-    bool middle;                // half the sum of both neighbours: a median
     bool last;                  // the last nan has the whole gradient; otherwise all share it
 };
 
@@ -178,51 +148,6 @@ static inline std::ptrdiff_t lane_values(const T* x, T* row, Around a, bool igno
         else if (!ignoring) return -1;
     }
     return m;
-}
-
-// A linear quantile by NumPy's formulas, one rounding for each of its operations.
-template <typename T> static inline T between(T low, T high, double gamma) {
-    const T step = high - low, t = T(gamma);
-    if (gamma >= 0.5) return high - step * T(1.0 - gamma);
-    return low + step * t;
-}
-
-template <typename T> static inline bool quantiles_of(const T* x, T* out, Around a, Quantiles p) {
-    Room<T> room(a.n);
-    if (!room.data) return false;
-    T* row = room.data;
-    const std::ptrdiff_t lanes = a.outer * a.inner;
-    return each_lane(a, [=](std::ptrdiff_t lane, std::ptrdiff_t at) {
-        const std::ptrdiff_t m = lane_values(x + at, row, a, p.ignoring);
-        if (m <= 0) return false;
-        if (has_twins(row, m)) return false;
-        for (std::ptrdiff_t k = 0; k < p.count; k++) {
-            T low, high, value;
-            if (p.middle) {
-                select_two(row, m, (m - 1) / 2, m / 2, &low, &high);
-                // Zeros of one sign are added to what NumPy's sums begin with.
-                value = low == T(0) && high == T(0) ? T(sum_start) + low : (low + high) / T(2);
-            } else {
-                const double where = double(m - 1) * p.q[k];
-                const bool end = where >= double(m - 1);
-                const double floored = end ? -1.0 : std::floor(where);
-                const std::ptrdiff_t from = end ? m - 1 : (std::ptrdiff_t)floored;
-                select_two(row, m, from, end ? from : from + 1, &low, &high);
-                value = between(low, high, where - floored);
-            }
-            if (!std::isfinite(low) || !std::isfinite(high) || !std::isfinite(value)) return false;
-            out[k * lanes + lane] = value;
-        }
-        return true;
-    });
-}
-
-// out: for each fraction a value for each lane. False: declined (a nan that counts, no values, values that are not
-// finite, or no memory).
-static inline bool quantiles(int slot, const char* x, char* out, Around a, Quantiles p) {
-    return unlocked(a.outer * a.n * a.inner, [=] {
-        ARRAYGRAD_REAL(slot, return (int)quantiles_of((const T*)x, (T*)out, a, p));
-    });
 }
 
 // Where the elements of ranks low and high = low + 1 (or low) are, which have these values: elements that tie keep

@@ -6,15 +6,9 @@ cdef object raw_of(object slot)
 cdef object buffer_for(Node node, GradMeta meta, object grad)
 cdef object forward_reshape(object args)
 cdef object forward_permute_dims(object args)
-cdef object forward_matrix_transpose(object args)
 cdef object forward_squeeze(object args)
 cdef object forward_expand_dims(object args)
 cdef object forward_broadcast_to(object args)
-cdef object forward_flip(object args)
-cdef object forward_real(object args)
-cdef object forward_imag(object args)
-cdef object forward_conj(object args)
-cdef object forward_imag_of_real(object args)
 cdef object forward_diagonal(object args)
 cdef object forward_getitem(object args)
 cdef object forward_getitem_adjoint(object args)
@@ -25,7 +19,6 @@ cdef object forward_take(object args)
 cdef object forward_where(object args)
 cdef int rule_reshape(Node node, Frame f) except -1
 cdef int rule_permute_dims(Node node, Frame f) except -1
-cdef int rule_matrix_transpose(Node node, Frame f) except -1
 cdef int rule_getitem(Node node, Frame f) except -1
 cdef int rule_getitem_adjoint(Node node, Frame f) except -1
 cdef int rule_take(Node node, Frame f) except -1

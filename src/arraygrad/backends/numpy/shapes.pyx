@@ -18,8 +18,8 @@ from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_ou
 from arraygrad.backends.numpy.lanes cimport small_row_major
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, empty_c, empty_of, is_scalar,
-    item_size, loop_set, mirrored, positions_of, read_number, report, reshaped, same_shape, strided, transposed,
-    unary_loop, view_of, wrapped, zeros_c,
+    item_size, loop_set, positions_of, read_number, report, reshaped, same_shape, strided, transposed,
+    view_of, wrapped, zeros_c,
 )
 from arraygrad.backends.numpy.regions cimport begin_partial, write_region
 from arraygrad.backends.numpy.single cimport element_at, finite_sum
@@ -43,9 +43,7 @@ cdef extern from "places.hpp" namespace "arraygrad":
                       Py_ssize_t sy, char* out, Py_ssize_t n) noexcept
 
 cdef LoopSet* ADD = loop_set("add")
-cdef LoopSet* CONJUGATE = loop_set("conjugate")
 cdef object _add = np.add
-cdef object _backwards = slice(None, None, -1)
 
 
 # Shapes
@@ -99,18 +97,6 @@ cdef object forward_permute_dims(object args):
         if not PyLong_CheckExact(item):
             return None
         axes[i] = PyLong_AsSsize_t(item)
-    return transposed(args[0], axes)
-
-
-cdef object forward_matrix_transpose(object args):
-    cdef ArrayView v
-    cdef Py_ssize_t axes[8]
-    cdef int i
-    if view_of(args[0], &v) < 0 or not 2 <= v.ndim <= 8:
-        return None
-    for i in range(v.ndim):
-        axes[i] = i
-    axes[v.ndim - 1], axes[v.ndim - 2] = v.ndim - 2, v.ndim - 1
     return transposed(args[0], axes)
 
 
@@ -173,41 +159,6 @@ cdef object forward_broadcast_to(object args):
     return strided(args[0], <int>len(<tuple>shape), dims, strides)
 
 
-cdef object forward_flip(object args):
-    cdef ArrayView v
-    cdef Py_ssize_t axis
-    if view_of(args[0], &v) < 0 or v.ndim == 0:
-        return None
-    if args[1] is None:
-        return args[0][(_backwards,) * v.ndim]
-    if not PyLong_CheckExact(args[1]):
-        return None
-    axis = PyLong_AsSsize_t(args[1])
-    if axis < 0:
-        axis += v.ndim
-    return mirrored(args[0], <int>axis) if 0 <= axis < v.ndim <= 8 else None
-
-
-cdef object forward_real(object args):
-    cdef ArrayView v
-    cdef int slot = view_of(args[0], &v)
-    return None if slot < 0 else args[0] if slot <= SLOT_F64 else args[0].real
-
-
-cdef object forward_imag(object args):
-    cdef ArrayView v
-    return None if view_of(args[0], &v) < 0 else args[0].imag
-
-
-cdef object forward_imag_of_real(object args):
-    cdef ArrayView v
-    return zeros_c(args[0], v.ndim, v.dims) if 0 <= view_of(args[0], &v) <= SLOT_F64 and v.c_order else None
-
-
-cdef object forward_conj(object args):
-    return unary_loop(CONJUGATE, args[0], None)
-
-
 cdef object forward_diagonal(object args):
     cdef ArrayView v
     if view_of(args[0], &v) < 0 or v.ndim != 2 or not PyLong_CheckExact(args[1]):
@@ -238,19 +189,6 @@ cdef int rule_permute_dims(Node node, Frame f) except -1:
         k = PyLong_AsSsize_t(item)
         inverse[k + g.ndim if k < 0 else k] = i
     return 1 + set_out(f, 0, transposed(f.grad, inverse), f.owned)
-
-
-cdef int rule_matrix_transpose(Node node, Frame f) except -1:
-    cdef ArrayView g
-    cdef Py_ssize_t axes[8]
-    cdef int i
-    if view_of(f.grad, &g) < 0 or not 2 <= g.ndim <= 8:
-        return 0
-    for i in range(g.ndim):
-        axes[i] = i
-    axes[g.ndim - 1] = g.ndim - 2
-    axes[g.ndim - 2] = g.ndim - 1
-    return 1 + set_out(f, 0, transposed(f.grad, axes), f.owned)
 
 
 # Slices and gathers

@@ -1,7 +1,5 @@
 # May cimport: engine.node.
 from arraygrad.engine.node cimport Frame, Node
 
-cdef object forward_argsort(object args)
 cdef object forward_sort(object args)
 cdef int rule_sort(Node node, Frame f) except -1
-cdef int rule_unique_values(Node node, Frame f) except -1

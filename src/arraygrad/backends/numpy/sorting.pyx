@@ -116,21 +116,6 @@ def argsort(x, axis=-1):
     return order
 
 
-cdef object forward_argsort(object args):
-    """The order along an axis. None: declined, as is one that is not asked to be stable where elements tie."""
-    cdef ArrayView v
-    cdef Around a
-    cdef int kind
-    cdef object order, descending = args[2], stable = args[3]
-    if not (descending is True or descending is False) or not (stable is True or stable is False):
-        return None
-    kind = lines_of(args[0], args[1], &v, &a)
-    if kind < 0 or not v.c_order:
-        return None
-    order = empty_c(_place, v.ndim, v.dims)
-    return order if not ordered(kind, &v, a, order, None, descending) & HAS_TIES or stable else None
-
-
 cdef object forward_sort(object args):
     """The sorted values; where a fifth argument asks for it, (values, their order). None: declined."""
     cdef ArrayView v
@@ -248,11 +233,6 @@ cdef object put_at_first(object g, object x):
     out = empty_c(x, v.ndim, v.dims)
     view_of(out, &o)
     return out if put_first(v.slot, v.data, places, r.data, r.size, o.data, v.size) else None
-
-
-cdef int rule_unique_values(Node node, Frame f) except -1:
-    cdef object out = put_at_first(f.grad, saved_value(node, 0))
-    return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
 def distinct_gradient(g, x):

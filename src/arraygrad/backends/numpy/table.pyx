@@ -2,80 +2,53 @@
 # May import: engine.*, core.elements, core.kept_numbers, core.op, core.recorded, core.value, core.views, numpy (Python
 # only), the compiled modules of backends.numpy.
 from arraygrad.backends.numpy.arrangements cimport (
-    forward_astype, forward_cross, forward_diff, forward_moveaxis, forward_outer, forward_pad,
-    forward_roll, forward_take_along_axis, forward_trace, forward_tril, forward_triu, rule_cross,
-    rule_diagonal, rule_diff, rule_getitem_along_any, rule_moveaxis, rule_outer, rule_pad, rule_roll, rule_stack,
-    rule_take_along_any, rule_take_along_axis, rule_trace, rule_tril, rule_triu, rule_vecdot, rule_where,
+    forward_astype, forward_pad, rule_diagonal, rule_getitem_along_any, rule_pad, rule_stack, rule_take_along_any,
+    rule_take_along_axis, rule_vecdot, rule_where,
 )
 from arraygrad.backends.numpy.columns cimport (
     log_softmax_of_any, logsumexp_of_any, max_of_any, min_of_any, rule_extremum_of_any, rule_logsumexp_of_any,
     rule_prod_of_any, softmax_of_any, sum_of_any, where_of_any,
 )
 from arraygrad.backends.numpy.clipping cimport forward_clip, rule_clip
-from arraygrad.backends.numpy.calculus cimport forward_convolve, forward_correlate, rule_convolve, rule_correlate
 from arraygrad.backends.numpy.complex_rules cimport attach_complex
 from arraygrad.backends.numpy.contractions cimport (
     forward_einsum, forward_tensordot, rule_einsum, rule_tensordot,
 )
 from arraygrad.backends.numpy.elementwise cimport attach, attach_elementwise, attach_kernels, rule_pass
-from arraygrad.backends.numpy.direct cimport offer_direct
-from arraygrad.backends.numpy.extrema cimport forward_running, rule_running
-from arraygrad.backends.numpy.factorizations cimport (
-    forward_cholesky, forward_det, forward_eig, forward_eigh, forward_eigh_upper, forward_eigvals, forward_eigvalsh,
-    forward_eigvalsh_upper, forward_inv, forward_pinv, forward_qr, forward_slogdet, forward_solve_by_loop, forward_svd,
-    forward_svdvals, rule_det,
-)
-from arraygrad.backends.numpy.fourier cimport (
-    forward_fft, forward_fftn, forward_fftshift, forward_hfft, forward_ifft, forward_ifftn, forward_ifftshift,
-    forward_ihfft, forward_irfft, forward_irfftn, forward_rfft, forward_rfftn, rule_fft, rule_fftn, rule_fftshift,
-    rule_hfft, rule_ifft, rule_ifftn, rule_ifftshift, rule_ihfft, rule_irfft, rule_irfftn, rule_rfft, rule_rfftn,
-)
-from arraygrad.backends.numpy.joins cimport (
-    forward_concat, forward_full_like, forward_stack, forward_tile, rule_append, rule_block, rule_column_stack,
-    rule_concat, rule_diag, rule_diagflat, rule_dstack, rule_hstack, rule_repeat, rule_tile, rule_vstack,
-)
-from arraygrad.backends.numpy.linalg cimport (
-    forward_inner, forward_matmul, forward_matrix_power, forward_matvec, forward_solve, forward_vecdot, forward_vecmat,
-    rule_cholesky, rule_inner, rule_matmul, rule_matvec, rule_solve, rule_vecmat,
-)
+from arraygrad.backends.numpy.factorizations cimport attach_factorizations
+from arraygrad.backends.numpy.fourier cimport attach_transforms
+from arraygrad.backends.numpy.joins cimport forward_concat, forward_stack, rule_concat
+from arraygrad.backends.numpy.linalg cimport forward_matmul, forward_solve, rule_cholesky, rule_matmul, rule_solve
 from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_COMPLEX, KIND_NONE, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_UNARY, fast_enabled,
     forward_ptr, loop_set, set_forward,
 )
-from arraygrad.backends.numpy.norms cimport forward_matrix_norm, forward_norm, forward_vector_norm, rule_norm
-from arraygrad.backends.numpy.polynomials cimport (
-    forward_linspace, rule_linspace, rule_logspace, rule_poly, rule_polyadd, rule_polyder, rule_polyint, rule_polysub,
-    rule_polyval, rule_vander,
-)
+from arraygrad.backends.numpy.norms cimport forward_norm, rule_norm
+from arraygrad.backends.numpy.polynomials cimport forward_linspace, rule_linspace
 from arraygrad.backends.numpy.powers cimport attach_powers, forward_float_power
-from arraygrad.backends.numpy.ranks cimport (
-    forward_unique_all, forward_unique_counts, forward_unique_inverse, forward_unique_values,
-)
 from arraygrad.backends.numpy.quotients cimport forward_floor_divide
 from arraygrad.backends.numpy.reductions cimport (
     forward_cumulative_prod, forward_cumulative_sum, forward_mean, forward_std, forward_var, rule_cumulative_prod,
     rule_cumulative_sum, rule_divide, rule_log_softmax, rule_mean, rule_softmax, rule_std, rule_sum, rule_var,
 )
-from arraygrad.backends.numpy.several cimport forward_broadcast_arrays, forward_meshgrid, forward_unstack
 from arraygrad.backends.numpy.shapes cimport (
-    forward_add_at, forward_broadcast_to, forward_conj, forward_diagonal, forward_expand_dims, forward_flip,
-    forward_getitem, forward_getitem_adjoint, forward_imag, forward_imag_of_real, forward_matrix_transpose,
-    forward_permute_dims, forward_real, forward_reshape, forward_squeeze, forward_take, rule_add_at,
-    rule_getitem_adjoint, rule_matrix_transpose, rule_permute_dims, rule_reshape, rule_setitem,
+    forward_add_at, forward_broadcast_to, forward_diagonal, forward_expand_dims, forward_getitem,
+    forward_getitem_adjoint, forward_permute_dims, forward_reshape, forward_squeeze, forward_take, rule_add_at,
+    rule_getitem_adjoint, rule_permute_dims, rule_reshape, rule_setitem,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
 from arraygrad.backends.numpy.single cimport (
     array_of_numbers, attach_numbers, put_single, single_element, single_number_at,
 )
-from arraygrad.backends.numpy.sorting cimport forward_argsort, forward_sort, rule_sort, rule_unique_values
+from arraygrad.backends.numpy.sorting cimport forward_sort, rule_sort
 from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, loops_of
-from arraygrad.backends.numpy.windows cimport forward_windows, rule_windows
+from arraygrad.backends.numpy.windows cimport forward_flip, forward_windows, rule_windows
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.elements cimport serve
 from arraygrad.core.kept_numbers cimport spell_out
 from arraygrad.core.number_lists cimport serve_lists
-from arraygrad.core.op cimport Op, rule_ptr
+from arraygrad.core.op cimport Op
 from arraygrad.core.recorded cimport Recorded
 from arraygrad.core.value cimport Backend
 from arraygrad.core.views cimport serve_views
@@ -153,58 +126,6 @@ cdef int serve_complex(dict ops, str name) except -1:
     return 0
 
 
-cdef int install_fourier(dict ops, list loops, list done) except -1:
-    cdef tuple one = ("x", "n", "axis", "norm"), several = ("x", "s", "axes", "norm"), shift = ("x", "axes")
-    offer_direct(ops, "fft", forward_fft, one, loops)
-    offer_direct(ops, "ifft", forward_ifft, one, loops)
-    offer_direct(ops, "rfft", forward_rfft, one, loops)
-    offer_direct(ops, "irfft", forward_irfft, one, loops)
-    offer_direct(ops, "hfft", forward_hfft, one, loops)
-    offer_direct(ops, "ihfft", forward_ihfft, one, loops)
-    offer_direct(ops, "fftn", forward_fftn, several, loops)
-    offer_direct(ops, "ifftn", forward_ifftn, several, loops)
-    offer_direct(ops, "rfftn", forward_rfftn, several, loops)
-    offer_direct(ops, "irfftn", forward_irfftn, several, loops)
-    offer_direct(ops, "fftshift", forward_fftshift, shift, loops)
-    offer_direct(ops, "ifftshift", forward_ifftshift, shift, loops)
-    attach(ops, "fft", rule_fft, ("x_meta",), done)
-    attach(ops, "ifft", rule_ifft, ("x_meta",), done)
-    attach(ops, "rfft", rule_rfft, ("x_meta",), done)
-    attach(ops, "irfft", rule_irfft, ("x_meta",), done)
-    attach(ops, "hfft", rule_hfft, ("x_meta",), done)
-    attach(ops, "ihfft", rule_ihfft, ("x_meta",), done)
-    attach(ops, "fftn", rule_fftn, ("x_meta",), done)
-    attach(ops, "ifftn", rule_ifftn, ("x_meta",), done)
-    attach(ops, "rfftn", rule_rfftn, ("x_meta",), done)
-    attach(ops, "irfftn", rule_irfftn, ("x_meta",), done)
-    attach(ops, "fftshift", rule_fftshift, (), done)
-    attach(ops, "ifftshift", rule_ifftshift, (), done)
-    for name in ("fft", "ifft", "rfft", "ihfft", "fftn", "ifftn", "rfftn", "fftshift", "ifftshift"):
-        serve_complex(ops, name)
-    return 0
-
-
-cdef int install_factorizations(dict ops, list loops, list done) except -1:
-    cdef tuple alone = ("x",)
-    offer_direct(ops, "inv", forward_inv, alone, loops)
-    offer_direct(ops, "det", forward_det, alone, loops)
-    offer_direct(ops, "slogdet", forward_slogdet, alone, loops)
-    offer_direct(ops, "cholesky", forward_cholesky, ("x", "upper"), loops)
-    offer_direct(ops, "solve", forward_solve_by_loop, ("x1", "x2"), loops)
-    offer_direct(ops, "eigh", forward_eigh, alone, loops)
-    offer_direct(ops, "_eigh_upper", forward_eigh_upper, alone, loops)
-    offer_direct(ops, "eigvalsh", forward_eigvalsh, alone, loops)
-    offer_direct(ops, "_eigvalsh_upper", forward_eigvalsh_upper, alone, loops)
-    offer_direct(ops, "eig", forward_eig, alone, loops)
-    offer_direct(ops, "eigvals", forward_eigvals, alone, loops)
-    offer_direct(ops, "svd", forward_svd, ("x", "full_matrices"), loops)
-    offer_direct(ops, "svdvals", forward_svdvals, alone, loops)
-    offer_direct(ops, "pinv", forward_pinv, ("x", "rtol"), loops)
-    offer_direct(ops, "qr", forward_qr, ("x", "mode"), loops)
-    attach(ops, "det", rule_det, ("x",), done)
-    return 0
-
-
 def install(dict ops, backend=None):
     """Give the operations of the table (name -> Op) their direct loops and compiled forwards and rules.
 
@@ -240,39 +161,20 @@ def install(dict ops, backend=None):
     offer(ops, "std", forward_std, ("x", "axis", "correction", "keepdims"), loops)
     offer(ops, "max", max_of_any, ("x", "axis", "keepdims"), loops)
     offer(ops, "min", min_of_any, ("x", "axis", "keepdims"), loops)
-    offer(ops, "_running_folds", forward_running, ("x", "ufunc", "axis"), loops)
     offer(ops, "matmul", forward_matmul, ("x1", "x2"), loops)
-    offer(ops, "vecdot", forward_vecdot, ("x1", "x2", "axis"), loops)
-    offer(ops, "_inner", forward_inner, ("x1", "x2"), loops)
-    offer(ops, "_matvec", forward_matvec, ("x1", "x2"), loops)
-    offer(ops, "_vecmat", forward_vecmat, ("x1", "x2"), loops)
-    offer(ops, "_convolve", forward_convolve, ("x1", "x2"), loops)
-    offer(ops, "_correlate", forward_correlate, ("x1", "x2"), loops)
-    offer(ops, "meshgrid", forward_meshgrid, ("arrays", "indexing"), loops)
-    offer(ops, "matrix_power", forward_matrix_power, ("x", "n"), loops)
     offer(ops, "norm", forward_norm, ("x", "ord", "axis", "keepdims"), loops)
-    offer(ops, "vector_norm", forward_vector_norm, ("x", "axis", "keepdims", "ord"), loops)
-    offer(ops, "matrix_norm", forward_matrix_norm, ("x", "keepdims", "ord"), loops)
     offer(ops, "reshape", forward_reshape, ("x", "shape", "copy"), loops)
     offer(ops, "permute_dims", forward_permute_dims, ("x", "axes"), loops)
-    offer(ops, "matrix_transpose", forward_matrix_transpose, ("x",), loops)
     offer(ops, "squeeze", forward_squeeze, ("x", "axis"), loops)
     offer(ops, "expand_dims", forward_expand_dims, ("x", "axis"), loops)
     offer(ops, "broadcast_to", forward_broadcast_to, ("x", "shape"), loops)
     offer(ops, "flip", forward_flip, ("x", "axis"), loops)
-    offer(ops, "real", forward_real, ("x",), loops)
-    offer(ops, "imag", forward_imag, ("x",), loops)
-    offer(ops, "conj", forward_conj, ("x",), loops)
-    offer(ops, "_imag_of_real", forward_imag_of_real, ("x",), loops)
     offer(ops, "diagonal", forward_diagonal, ("x", "offset"), loops)
-    offer(ops, "broadcast_arrays", forward_broadcast_arrays, ("arrays",), loops)
-    offer(ops, "unstack", forward_unstack, ("x", "axis"), loops)
     offer(ops, "where", where_of_any, ("condition", "x1", "x2"), loops)
     offer(ops, "concat", forward_concat, ("arrays", "axis"), loops)
     offer(ops, "stack", forward_stack, ("arrays", "axis"), loops)
     offer(ops, "_getitem", forward_getitem, ("x", "key"), loops)
     offer(ops, "_getitem_adjoint", forward_getitem_adjoint, ("x", "shape", "key"), loops)
-    offer(ops, "argsort", forward_argsort, ("x", "axis", "descending", "stable"), loops)
     offer(ops, "sort", forward_sort, ("x", "axis", "descending", "stable"), loops)
     if "sort" in loops:
         op = ops["sort"]
@@ -288,31 +190,16 @@ def install(dict ops, backend=None):
     offer(ops, "solve", forward_solve, ("x1", "x2"), loops)
     offer(ops, "astype", forward_astype, ("x", "dtype", "copy", "device"), loops)
     offer(ops, "clip", forward_clip, ("x", "min", "max"), loops)
-    offer(ops, "cross", forward_cross, ("x1", "x2", "axis"), loops)
-    offer(ops, "diff", forward_diff, ("x", "axis", "n", "prepend", "append"), loops)
-    offer(ops, "moveaxis", forward_moveaxis, ("x", "source", "destination"), loops)
-    offer(ops, "outer", forward_outer, ("x1", "x2"), loops)
     offer(ops, "pad", forward_pad, ("x", "pad_width", "mode", "constant_values"), loops)
-    offer(ops, "roll", forward_roll, ("x", "shift", "axis"), loops)
-    offer(ops, "take_along_axis", forward_take_along_axis, ("x", "indices", "axis"), loops)
     for name in ("einsum", "_einsum"):
         offer(ops, name, forward_einsum, ("subscripts", "operands", "optimize"), loops)
     offer(ops, "tensordot", forward_tensordot, ("x1", "x2", "axes"), loops)
-    offer(ops, "trace", forward_trace, ("x", "offset", "dtype"), loops)
-    offer(ops, "tril", forward_tril, ("x", "k"), loops)
-    offer(ops, "triu", forward_triu, ("x", "k"), loops)
-    offer(ops, "tile", forward_tile, ("x", "repetitions"), loops)
-    offer(ops, "full_like", forward_full_like, ("x", "fill_value", "dtype", "device"), loops)
     offer(ops, "linspace", forward_linspace, ("start", "stop", "num", "dtype", "device", "endpoint"), loops)
-    offer(ops, "unique_values", forward_unique_values, ("x",), loops)
-    offer(ops, "unique_counts", forward_unique_counts, ("x",), loops)
-    offer(ops, "unique_inverse", forward_unique_inverse, ("x",), loops)
-    offer(ops, "unique_all", forward_unique_all, ("x",), loops)
     attach(ops, "concat", rule_concat, ("arrays_meta",), done)
     attach(ops, "cholesky", rule_cholesky, ("ans",), done)
     attach(ops, "solve", rule_solve, ("ans", "x1", "x2_meta"), done)
-    install_fourier(ops, loops, done)
-    install_factorizations(ops, loops, done)
+    attach_transforms(ops, loops, done)
+    attach_factorizations(ops, loops, done)
     attach(ops, "softmax", rule_softmax, ("ans",), done)
     attach(ops, "log_softmax", rule_log_softmax, ("ans",), done)
     attach(ops, "logsumexp", rule_logsumexp_of_any, ("x", "ans"), done)
@@ -320,7 +207,6 @@ def install(dict ops, backend=None):
     attach(ops, "cumulative_prod", rule_cumulative_prod, ("x",), done)
     attach(ops, "prod", rule_prod_of_any, ("x",), done)
     attach(ops, "sort", rule_sort, ("x",), done)
-    attach(ops, "unique_values", rule_unique_values, ("x",), done)
     attach_elementwise(ops, done)
     attach(ops, "divide", rule_divide, ("x2", "ans"), done)
     attach(ops, "sin", rule_sin, ("x",), done)
@@ -334,50 +220,32 @@ def install(dict ops, backend=None):
     attach(ops, "mean", rule_mean, ("x_meta",), done)
     attach(ops, "max", rule_extremum_of_any, ("x", "ans"), done)
     attach(ops, "min", rule_extremum_of_any, ("x", "ans"), done)
-    attach(ops, "_running_folds", rule_running, ("x", "ans"), done)
     attach(ops, "var", rule_var, ("x",), done)
     attach(ops, "std", rule_std, ("x", "ans"), done)
     attach(ops, "matmul", rule_matmul, ("x2", "x1_meta", "x1", "x2_meta"), done)
-    attach(ops, "_inner", rule_inner, ("x2", "x1"), done)
-    attach(ops, "_matvec", rule_matvec, ("x2", "x1"), done)
-    attach(ops, "_vecmat", rule_vecmat, ("x2", "x1"), done)
-    attach(ops, "_convolve", rule_convolve, ("x2", "x1"), done)
-    attach(ops, "_correlate", rule_correlate, ("x2", "x1"), done)
     attach(ops, "reshape", rule_reshape, ("x_meta",), done)
     attach(ops, "expand_dims", rule_reshape, ("x_meta",), done)
     attach(ops, "squeeze", rule_reshape, ("x_meta",), done)
     attach(ops, "permute_dims", rule_permute_dims, (), done)
-    attach(ops, "matrix_transpose", rule_matrix_transpose, (), done)
     attach(ops, "_getitem", rule_getitem_along_any, ("x_meta",), done)
     attach(ops, "_getitem_adjoint", rule_getitem_adjoint, (), done)
     attach(ops, "_add_at", rule_add_at, (), done)
     attach(ops, "_setitem", rule_setitem, (), done)
     attach(ops, "take", rule_take_along_any, ("x_meta",), done)
     attach(ops, "clip", rule_clip, ("x", "min", "max"), done)
-    attach(ops, "cross", rule_cross, ("x1_meta", "x2", "x1", "x2_meta"), done)
     attach(ops, "diagonal", rule_diagonal, ("x_meta",), done)
-    attach(ops, "diff", rule_diff, ("x_meta", "prepend", "prepend_meta", "append_meta"), done)
-    attach(ops, "moveaxis", rule_moveaxis, (), done)
-    attach(ops, "outer", rule_outer, ("x2", "x1"), done)
     attach(ops, "pad", rule_pad, ("x_meta",), done)
-    attach(ops, "roll", rule_roll, (), done)
     attach(ops, "stack", rule_stack, (), done)
     attach(ops, "take_along_axis", rule_take_along_axis, ("x_meta",), done)
     for name in ("einsum", "_einsum"):
         attach(ops, name, rule_einsum, ("operands",), done)
     attach(ops, "tensordot", rule_tensordot, ("x2", "x1_meta", "x1", "x2_meta"), done)
-    attach(ops, "trace", rule_trace, ("x_meta",), done)
-    attach(ops, "tril", rule_tril, (), done)
-    attach(ops, "triu", rule_triu, (), done)
     attach(ops, "vecdot", rule_vecdot, ("x1_meta", "x2", "x1", "x2_meta"), done)
     attach(ops, "where", rule_where, (), done)
     attach(ops, "_windows", rule_windows, ("x_meta",), done)
-    attach(ops, "tile", rule_tile, ("x_meta",), done)
-    attach(ops, "repeat", rule_repeat, ("x_meta",), done)
     attach(ops, "linspace", rule_linspace, (), done)
     attach(ops, "full_like", rule_pass, (), done)
-    for name in ("_getitem", "_setitem", "concat", "expand_dims", "matrix_transpose", "moveaxis", "permute_dims",
-                 "reshape", "roll", "squeeze", "stack"):
+    for name in ("_getitem", "_setitem", "concat", "expand_dims", "permute_dims", "reshape", "squeeze", "stack"):
         serve_complex(ops, name)
     for name in ("vector_norm", "matrix_norm", "norm"):
         attach(ops, name, rule_norm, ("x", "ans"), done)
@@ -387,54 +255,6 @@ def install(dict ops, backend=None):
         serve(<Backend?>backend, single_element, single_number_at, put_single,
               backend.meta(np.zeros((), np.float32)), backend.meta(np.zeros(())))
     return loops, done
-
-
-cdef bint give(Recorded r, rule_ptr rule, tuple saves) except -1:
-    if r.op.saves == saves:
-        r.op.fast_rule = rule
-    return r.op.fast_rule != NULL
-
-
-def attach_recorded(str name, Recorded r):
-    """Give a function of NumPy's that is recorded as one node its compiled rule, if there is one.
-
-    Returns whether it has one. A node that keeps other values than the rule expects has none.
-    """
-    if name == "append":
-        return give(r, rule_append, ("a_meta", "values_meta"))
-    if name == "block":
-        return give(r, rule_block, ("arrays_meta",))
-    if name == "column_stack":
-        return give(r, rule_column_stack, ("arrays_meta",))
-    if name == "dstack":
-        return give(r, rule_dstack, ("arrays_meta",))
-    if name == "full_like":
-        return give(r, rule_pass, ())
-    if name == "hstack":
-        return give(r, rule_hstack, ("arrays_meta",))
-    if name == "vstack":
-        return give(r, rule_vstack, ("arrays_meta",))
-    if name == "diag":
-        return give(r, rule_diag, ())
-    if name == "diagflat":
-        return give(r, rule_diagflat, ("v_meta",))
-    if name == "logspace":
-        return give(r, rule_logspace, ("ans",))
-    if name == "poly":
-        return give(r, rule_poly, ("seq_of_zeros",))
-    if name == "polyadd":
-        return give(r, rule_polyadd, ("a1_meta", "a2_meta"))
-    if name == "polysub":
-        return give(r, rule_polysub, ("a1_meta", "a2_meta"))
-    if name == "polyint":
-        return give(r, rule_polyint, ("p_meta",))
-    if name == "polyder":
-        return give(r, rule_polyder, ("p_meta",))
-    if name == "polyval":
-        return give(r, rule_polyval, ("p_meta", "x", "p"))
-    if name == "vander":
-        return give(r, rule_vander, ("ans",))
-    return False
 
 
 def attach_alike(Recorded r, Op op):
