@@ -149,12 +149,15 @@ OF_PYTHON = {
     "object.__new__": lambda x: object.__new__(x),
     "an attribute": lambda x: x.no_such_attribute,
     "a list": lambda x: (lambda held: "".join(held))([x[0], x[1]]),
-    "in a function": lambda x: (lambda y: float.__add__(y, 1.0))(x[0]),
+    "float.__add__ in a function": lambda x: (lambda y: float.__add__(y, 1.0))(x[0]),
 }
 
 
-@pytest.mark.parametrize("adopt", [True, False])
-@pytest.mark.parametrize("name", OF_PYTHON)
+# Adopted calls record the methods of float.
+ASKED = [(name, adopt) for name in OF_PYTHON for adopt in (True, False) if not (adopt and name.startswith("float."))]
+
+
+@pytest.mark.parametrize(("name", "adopt"), ASKED)
 def test_an_error_in_pythons_own_words_gets_the_line_the_value_and_a_way(name, adopt):
     with pytest.raises((TypeError, AttributeError, struct.error)) as error:
         ag.grad(OF_PYTHON[name], adopt=adopt)(X)
