@@ -53,8 +53,8 @@ PROGRAMS = {
 # Names that print, read or write files, or change settings of the process.
 LEFT_OUT = frozenset(
     """
-    clear_memo disp fuse genfromtxt load loadtxt memoize save savetxt savez savez_compressed set_printoptions
-    set_string_function show_config who
+    clear_memo disp fuse genfromtxt get_printoptions load loadtxt memoize printoptions save savetxt savez
+    savez_compressed set_printoptions set_string_function show_config who
     """.split()
 )
 

@@ -33,7 +33,12 @@ __all__ = [
     "structure_of", "sum_of_squares", "theirs", "zeros",
 ]  # fmt: skip
 
-_INDICES: dict[str, tuple[str, ...]] = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col"), "dia": ("offsets",)}
+_INDICES: dict[str, tuple[str, ...]] = {
+    "csr": ("indices", "indptr"),
+    "csc": ("indices", "indptr"),
+    "coo": ("row", "col"),
+    "dia": ("offsets",),
+}
 _ON_DEVICE = "_on_device"  # attribute of a structure: (name, device, stream) -> array
 
 
