@@ -164,3 +164,15 @@ def test_functions_of_cython(program):
         """
     )
     check(module.least, 0.25)
+
+
+def test_functions_that_are_bound_to_cpp_say_what_to_write():
+    contourpy = pytest.importorskip("contourpy")  # of pybind11
+    make = contourpy._contourpy.SerialContourGenerator
+
+    def f(z):
+        grid = make(np.arange(2.0), np.arange(2.0), z, (1, 1))
+        return grid.lines(0.5)[0].sum()
+
+    with pytest.raises(TypeError, match=r"test_functions_of_extensions.py:\d+, in .*bound to C\+\+.*primitive"):
+        ag.grad(f)(np.array([[0.0, 1.0], [1.0, 2.0]]))

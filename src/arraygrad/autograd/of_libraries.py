@@ -41,6 +41,7 @@ _OF_EXTENSIONS = (
     "gradient: compute that with functions of NumPy's, which are recorded, or give the compiled function its "
     "derivative by arraygrad.primitive. It takes t.detach().numpy() where only the values are meant."
 )
+_OF_BOUND = "This function is bound to C++, where a Tensor that requires grad fits no parameter. "
 _OF_OBJECTS = (
     "NumPy asks this object for its array, by `__array__`, in compiled code that takes no Tensor from it. "
     "{}numpy.asarray(x) of the object x is recorded: give that to the function. "
@@ -106,6 +107,8 @@ def told(error, expression, libraries):
         return _OF_EXTENSIONS
     if "not a Tensor that requires grad: compiled code asks for its memory" in text:
         return _OF_EXTENSIONS
+    if re.match(r".+\(\): incompatible (function|constructor) arguments\.", text):  # pybind11, nanobind
+        return f"{_OF_BOUND}{_OF_EXTENSIONS}"
     if text.startswith("cannot create mpf from"):
         return f"{_WAYS['sympy' if 'sympy' in libraries else 'mpmath']}{_NUMBER}"
     if "Different number of diagonals and offsets" in text:
