@@ -398,3 +398,13 @@ def test_what_is_hashable_is_that_of_the_plain_call(f):
     assert value == f(x)
     steps = 1e-6 * np.eye(3)
     np.testing.assert_allclose(gradient, [(f(x + d) - f(x - d)) / 2e-6 for d in steps], rtol=1e-6)
+
+
+def test_arrays_without_axes_that_broadcast_arrays_makes_are_arrays():
+    def f(x):
+        a, b = np.broadcast_arrays(x, 2)
+        assert isinstance(a, np.ndarray)
+        assert isinstance(b, np.ndarray)
+        return a**b
+
+    assert ag.value_and_grad(f)(3.0) == (9.0, 6.0)
