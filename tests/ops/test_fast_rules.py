@@ -313,7 +313,7 @@ RULES = {
     **{name: ((np.full((2, 2), 1.5 if name == "acosh" else 0.5),), ()) for name in UNARY_RULES},
     **dict.fromkeys((*BINARY_RULES, "matmul"), ((HALF, HALF), ())),
     "pow": ((HALF, 3), ()),
-    **dict.fromkeys(("sum", "mean", "positive", "_copy", "matrix_transpose"), ((HALF,), ())),
+    **dict.fromkeys(("sum", "mean", "positive", "_copy"), ((HALF,), ())),
     "reshape": ((HALF,), ((4,),)),
     "expand_dims": ((HALF,), (0,)),
     "squeeze": ((HALF[:, :1],), (1,)),
