@@ -107,12 +107,7 @@ def test_values_layouts_and_gradients(shape, dtype):
         ("logsumexp", (0, False)),
         ("max", (0, False)),
         ("sum", (1, None, False)),
-        ("roll", (2, 0)),
-        ("roll", (2, None)),
-        ("tril", (0,)),
-        ("triu", (1,)),
         ("take", (np.array([1, 0, 2]), 0)),
-        ("take_along_axis", (np.zeros((5, 1), int), 1)),
     ],
 )
 def test_the_compiled_way_is_taken_and_owns_its_result(name, arguments):
