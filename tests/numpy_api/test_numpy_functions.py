@@ -107,6 +107,7 @@ DIFFERENTIABLE = """
     m v: np.block([[m, v.reshape(3, 1)], [v, 1.0]])
     v: np.block([v, v])
     v w: np.meshgrid(v, w, sparse=True)
+    v w: np.ix_(v, [1, 2], w)
     v w: np.meshgrid(v, w, indexing='ij', sparse=True)
     m: np.apply_along_axis(lambda r: r * np.sum(r), 0, m)
     t: np.apply_along_axis(np.sum, 1, t)
