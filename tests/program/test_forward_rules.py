@@ -1,10 +1,11 @@
 """Each operation's forward rule, derived by transposing its rules, against reverse mode and against differences.
 
-The class: operation with a rule x sample of tests/ops (all of them, a third in single precision too), and calls drawn from
-the signatures (tests/ops/test_structure.py: stacks, broadcast operands, lengths of zero and one). Each call of the
+The class: operation with a rule x sample of tests/ops (all of them, a third in single precision too), and calls drawn
+from the signatures (tests/ops/test_structure.py: stacks, broadcast operands, lengths of zero and one). Each call of the
 operation that a sample makes is caught. <J v, w> is compared with <v, J^T w> by the Tensors' own gradients, J v with
-central differences in double precision, and on rows with a loop over the rows. What is not derived is listed, with its
-reason (`forward.NOT_DERIVED`, and REFUSED here for some arguments).
+central differences in double precision, and on rows with a loop over the rows. What a rule refuses (gradients of
+vectors that are arbitrary) its forward rule refuses with the same error. What is not derived is listed, with its reason
+(`forward.NOT_DERIVED`).
 """
 
 import numpy as np
