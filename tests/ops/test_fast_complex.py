@@ -203,7 +203,7 @@ def test_gradients_of_assignments_are_those_of_the_table(key, dtype, kind):
 
 def test_compiled_rules_of_places_and_shapes_run_for_complex_results():
     z = ag.asarray(numbers("complex128", (3, 4)), requires_grad=True)
-    for out in (z[1:], z[1, 2], z.reshape(12), z.T, np.roll(z, 1, axis=0), np.concatenate([z, z]), np.stack([z, z])):
+    for out in (z[1:], z[1, 2], z.reshape(12), z.T, np.concatenate([z, z]), np.stack([z, z])):
         assert try_rule(out.grad_fn, numbers("complex128", out.shape, 1)) is not None
 
 

@@ -226,7 +226,7 @@ def test_one_number_for_all_serves_rules_that_move_elements(name):
     np.testing.assert_allclose(got, plain(lambda: gradient(np.sum)), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["repeat", "tile", "cumulative_sum", "tril", "triu", "roll", "diff", "rows"])
+@pytest.mark.parametrize("name", ["cumulative_sum", "rows"])
 def test_such_rules_do_not_decline_one_number_for_all(name):
     y = MOVED[name](ag.asarray(np.random.default_rng(0).normal(size=(80, 90)), requires_grad=True))
     assert try_rule(y.grad_fn, np.broadcast_to(np.asarray(2.0), y.shape)) is not None

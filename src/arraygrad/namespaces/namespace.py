@@ -194,8 +194,11 @@ class RuleNamespace:
         self._backend = backend
         self._extension = extension
         self._root = self if root is None else root
+        self._lacking = {}  # name -> how many operations there were when it was not found
 
     def __getattr__(self, name):
+        if self._lacking.get(name) == len(OPS):
+            raise AttributeError(f"{self._raw.__name__!r} has no {name!r}, and the table has no forward for it")
         if self._extension == "" and name in EXTENSIONS:
             value = RuleNamespace(getattr(self._raw, name), name, self, self._backend)
         elif self._extension == "" and name in OWN_EXTENSIONS:
@@ -213,6 +216,7 @@ class RuleNamespace:
     def _from_table(self, name):
         op = OPS.get(name)
         if op is None or op.entry.forward is None or op.entry.extension != self._extension:
+            self._lacking[name] = len(OPS)
             raise AttributeError(f"{self._raw.__name__!r} has no {name!r}, and the table has no forward for it")
         forward, bind, xp = op.entry.forward, op.bind, self._root
         n = len(op.params) if op.var_positional < 0 else -1  # how many arguments are bound as they stand

@@ -289,7 +289,9 @@ def numpy_name(module, name):
         ours = None
     if type(ours) is types.FunctionType:
         is_ufunc = isinstance(theirs, numpy.ufunc)
-        shown = numpy_function(theirs, ours if is_ufunc else _of_any_arrays(theirs, ours), is_ufunc)
+        # A ufunc's protocol does so itself; what makes arrays has parameters that NumPy's lacks.
+        own = is_ufunc or theirs in _written().ARRAYS
+        shown = numpy_function(theirs, ours if own else _of_any_arrays(theirs, ours), is_ufunc)
         ours = sys.modules[module].__dict__[name] = functools.update_wrapper(shown, ours)
     if ours is not None:
         sys.modules[module].__dict__[name] = ours

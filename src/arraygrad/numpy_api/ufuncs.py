@@ -226,6 +226,9 @@ def _core_counts(signature, ndims):
 # -- methods -----------------------------------------------------------------------------------------------------------
 
 
+_ROUNDED = ("add", "multiply", "hypot", "logaddexp", "logaddexp2")  # the last bits depend on where a fold begins
+
+
 def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoValue, where=True):
     x = tensors(x, where)[0] if where is not True else tensor_of(x)
     given, chosen = x, where
@@ -255,13 +258,15 @@ def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoV
     result = _reduced(ufunc.__name__, function, x, axis, dtype, keepdims)
     if begins:
         result = begun(f"{ufunc.__name__}.reduce", lambda last, first: function(first, last), result, initial)
-    if ufunc.__name__ in ("add", "multiply") and (begins or chosen is not True):
+    if begins and chosen is not True and ufunc.__name__ not in ("add", "multiply"):
+        result = _begun_alone(result, initial, given, chosen, axis, keepdims)
+    if ufunc.__name__ in _ROUNDED and (begins or ufunc.__name__ in ("add", "multiply") and chosen is not True):
         options = ({} if chosen is True else {"where": host(chosen)}) | ({"initial": host(initial)} if begins else {})
         with numpy.errstate(all="ignore"):  # the composition has said it
             values = numpy.asarray(ufunc.reduce(host(given), axis, dtype, None, keepdims, **options))
         return with_bits(result, values) if values.dtype == result.dtype else result
     if begins:
-        return result if chosen is True else _begun_alone(result, initial, given, chosen, axis, keepdims)
+        return result
     # NumPy begins with the neutral element 0, which takes the sign from an element that is alone.
     result = F["abs"](result) if ufunc.__name__ == "hypot" and result.size == x.size else result
     if ufunc.__name__ not in _REDUCE and ufunc.__name__ != "subtract":

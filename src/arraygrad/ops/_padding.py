@@ -3,7 +3,7 @@
 May import: ops._axes, ops._helpers. Everything uses only the standard and the table's internal operations.
 
 Every mode but "constant" repeats elements: along each axis the result is a `take` at positions that repeat with a
-period, and its derivative adds what was taken more than once.
+period. Its derivative is that of the middle, and adds to it what the elements at the ends were taken from.
 """
 
 import operator
@@ -45,7 +45,8 @@ def _padded(xp, x, pad_width, mode, constant_values):
             raise TypeError(f"pad: constant_values is for mode='constant' alone, but mode is {mode!r}; leave it out")
         for axis, (before, after) in enumerate(widths):
             if before or after:
-                index = _positions(axis, x.shape[axis], before, after, mode)
+                n = x.shape[axis]
+                index = _positions(axis, n, range(-before, n + after), mode)
                 x = xp.take(x, xp.asarray(index, device=device_of(x)), axis=axis)
         return xp.asarray(x, copy=True)
     value = 0.0 if constant_values is None else constant_values
@@ -84,9 +85,12 @@ def gradient_of_x(xp, g, x_shape, pad_width, mode):
     for axis in range(len(x_shape) - 1, -1, -1):
         before, after = widths[axis]
         if before or after:
-            index = xp.asarray(_positions(axis, x_shape[axis], before, after, mode), device=device_of(g))
-            shape = (*g.shape[:axis], x_shape[axis], *g.shape[axis + 1 :])
-            g = xp._take_adjoint(g, index, shape, axis)
+            n = x_shape[axis]
+            index = _positions(axis, n, [*range(-before, 0), *range(n, n + after)], mode)
+            ends = [g[at_axis(axis, part)] for part in (slice(0, before), slice(before + n, before + n + after))]
+            ends = xp.concat(ends, axis=axis) if before and after else ends[before == 0]
+            g = g[at_axis(axis, slice(before, before + n))]
+            g = g + xp._take_adjoint(ends, xp.asarray(index, device=device_of(g)), g.shape, axis)
     return g
 
 
@@ -108,18 +112,18 @@ def _middle(shape, widths):
     return tuple([slice(before, before + n) for n, (before, _) in zip(shape, widths, strict=True)])
 
 
-def _positions(axis, n, before, after, mode):
-    """For every element of a padded axis, the position of its value in the axis of length n: a list of ints."""
+def _positions(axis, n, places, mode):
+    """For places along a padded axis, 0 that of x's first element: where in the axis of length n their values stand."""
     if n == 0:
         raise ValueError(f"pad: axis {axis} has no elements that mode={mode!r} could repeat; use mode='constant'")
     if mode == "edge":
-        return [min(max(i, 0), n - 1) for i in range(-before, n + after)]
+        return [min(max(i, 0), n - 1) for i in places]
     if mode == "wrap":
-        return [i % n for i in range(-before, n + after)]
+        return [i % n for i in places]
     if mode == "symmetric":
-        return [i if i < n else 2 * n - 1 - i for i in (j % (2 * n) for j in range(-before, n + after))]
+        return [i if i < n else 2 * n - 1 - i for i in (j % (2 * n) for j in places)]
     period = max(2 * n - 2, 1)  # reflect: the edges are not repeated
-    return [i if i < n else period - i for i in (j % period for j in range(-before, n + after))]
+    return [i if i < n else period - i for i in (j % period for j in places)]
 
 
 def _check_mode(mode):

@@ -27,10 +27,11 @@ def _undo_differences(xp, g, shape, axis, n, skip):
     axis = from_start(axis, g.ndim)
     if g.shape[axis] == 0:  # more differences than elements: nothing depends on anything
         return xp.broadcast_to(xp.sum(g), shape)
-    edge = xp.zeros_like(g[at_axis(axis, slice(0, 1))])
+    first, last = at_axis(axis, slice(0, 1)), at_axis(axis, slice(-1, None))
+    but_last, but_first = at_axis(axis, slice(None, -1)), at_axis(axis, slice(1, None))
     for _ in range(n):
-        g = -xp.diff(xp.concat([edge, g, edge], axis=axis), axis=axis)
-    return g[at_axis(axis, slice(skip, skip + shape[axis]))]
+        g = xp.concat([-g[first], g[but_last] - g[but_first], g[last]], axis=axis)
+    return g if shape[axis] == g.shape[axis] else g[at_axis(axis, slice(skip, skip + shape[axis]))]
 
 
 # A scalar (or 0-d array) before or after x stands for one element along the axis, as in NumPy. Metadata does not tell a

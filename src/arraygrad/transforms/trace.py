@@ -247,7 +247,10 @@ class Trace(Traced):
         if way:
             raise TypeError(way) from error
         known = [what for sign, what in _KNOW_NO_TENSOR if sign in text]
-        met = value_met(error, Tensor) if isinstance(error, _OF_TYPES) and not is_raised_by_us(error) else None
+        # That a Tensor lacks an attribute may be said by arraygrad, and no more than that.
+        bare = isinstance(error, AttributeError) and text.endswith(repr(error.name))
+        told = is_raised_by_us(error) and not bare
+        met = value_met(error, Tensor) if isinstance(error, _OF_TYPES) and not told else None
         if met is not None:
             where, name = met
             known = known or [_TAKES_NO_TENSOR]
