@@ -409,7 +409,7 @@ def hasattr_(obj, name, /):
 
 
 def hash_(obj, /):
-    """What stands in for hash: a Tensor has that of its plain value, so one that is an array in a plain call has none."""
+    """What stands in for hash: that of the plain value, of which an array has none."""
     if arraygrad_adopting != NULL and type(obj) is tensor_type:
         return hash((<TensorBase>obj).value.raw[()] if plain(obj) is not numpy.ndarray else (<TensorBase>obj).value.raw)
     return hash(obj)

@@ -260,7 +260,7 @@ def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoV
         result = begun(f"{ufunc.__name__}.reduce", lambda last, first: function(first, last), result, initial)
     if begins and chosen is not True and ufunc.__name__ not in ("add", "multiply"):
         result = _begun_alone(result, initial, given, chosen, axis, keepdims)
-    if ufunc.__name__ in _ROUNDED and (begins or ufunc.__name__ in ("add", "multiply") and chosen is not True):
+    if ufunc.__name__ in _ROUNDED and (begins or (ufunc.__name__ in ("add", "multiply") and chosen is not True)):
         options = ({} if chosen is True else {"where": host(chosen)}) | ({"initial": host(initial)} if begins else {})
         with numpy.errstate(all="ignore"):  # the composition has said it
             values = numpy.asarray(ufunc.reduce(host(given), axis, dtype, None, keepdims, **options))

@@ -50,6 +50,7 @@ cdef class Array:
 
 class Place(int):
     """Where a value stands, among the arguments of a step."""
+    __slots__ = ()
 
     def __repr__(self):
         return f"%{int(self)}"

@@ -206,7 +206,7 @@ def _some_gradient(part: Batched, tape: Tape) -> Batched | None:
     if part.dtype.kind not in "fc":
         return None
     size = part.size
-    values = numpy.cos(numpy.arange(size) + 0.7) + 1.5
+    values: Any = numpy.cos(numpy.arange(size) + 0.7) + 1.5
     if part.dtype.kind == "c":
         values = values + 1j * numpy.sin(numpy.arange(size) * 1.3 + 0.4)
     return Batched(values.reshape(part.shape).astype(part.dtype), None, tape)
