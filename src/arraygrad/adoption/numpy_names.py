@@ -298,16 +298,12 @@ def _of_tensors(function, ours):
 
 
 def _array_of(function):
-    """A function of NumPy whose result, or each of its results, is an array also where it has no axes."""
+    """A function of NumPy whose result is an array also where it has no axes."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):
         made = function(*args, **kwargs)
-        if not is_on():
-            return made
-        if type(made) is tuple:
-            return tuple([_array(one, one) if type(one) is Tensor else one for one in made])
-        return _array(made, made) if type(made) is Tensor else made
+        return _array(made, made) if type(made) is Tensor and is_on() else made
 
     return call
 
@@ -421,8 +417,7 @@ def install():
         for name, function in vars(module).items():
             if hasattr(function, "_implementation") and function not in CREATION and function is not numpy.block:
                 stand_in(function, _of_lists(function, prefix + name))
-    for real in (numpy.broadcast_to, numpy.broadcast_arrays):
-        stand_in(real, _array_of(stand_in_for(real)))
+    stand_in(numpy.broadcast_to, _array_of(stand_in_for(numpy.broadcast_to)))
     for module in (*[module for module, _ in _MODULES[1:]], numpy.lib, numpy):  # numpy last: it holds the others
         stand_in(module, module_of(module))
     CALLED[id(numpy)] = module_of(numpy)

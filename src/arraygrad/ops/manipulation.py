@@ -118,6 +118,7 @@ view(
     may_view=True,
     results=("*",),
     sequence="arrays",
+    makes_arrays=True,
     numpy=("broadcast_arrays",),
     doc="The arrays broadcast to their common shape: a tuple. Gradients are summed over the broadcast axes.",
 )
