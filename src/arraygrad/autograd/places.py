@@ -145,16 +145,10 @@ def value_met(error, kind):
     expression = source_of(frame.f_code, at, frame.f_globals)
     tree = _parsed(expression)
     for node in ast.walk(tree) if tree is not None else ():
-        base, names = _dotted(node)
-        if isinstance(base, ast.Name):
-            found = frame.f_locals.get(base.id, frame.f_globals.get(base.id))
-            for name in names:
-                found = inspect.getattr_static(found, name, None)
-            items = found if type(found) in (list, tuple) else (found,)
-            if any(type(item) is kind for item in items):
-                return where_text(frame.f_code.co_filename, line, frame.f_code.co_qualname, expression), ast.unparse(
-                    node
-                )
+        found = _found(node, frame)
+        if any(type(item) is kind for item in (found if type(found) in (list, tuple) else (found,))):
+            code = frame.f_code
+            return where_text(code.co_filename, line, code.co_qualname, expression), ast.unparse(node)
     return None
 
 
