@@ -411,7 +411,8 @@ def hasattr_(obj, name, /):
 def hash_(obj, /):
     """What stands in for hash: that of the plain value, of which an array has none."""
     if arraygrad_adopting != NULL and type(obj) is tensor_type:
-        return hash((<TensorBase>obj).value.raw[()] if plain(obj) is not numpy.ndarray else (<TensorBase>obj).value.raw)
+        raw = (<TensorBase>obj).value.raw
+        return hash(raw if plain(obj) is type(raw) else raw[()])
     return hash(obj)
 
 

@@ -1,6 +1,6 @@
 # What stands in for NumPy's functions in adopted calls: `numpy.sin([t, u])` takes a list of Tensors as one of numbers.
-# May import: adoption.answers, adoption.objects, adoption.table, core.adopted, core.operands, core.value, engine.node,
-# numpy, the standard library.
+# May import: adoption.answers, adoption.objects, adoption.table, core.adopted, core.operands, core.tensor,
+# core.value, ops, numpy, the standard library.
 import copy
 import types
 
@@ -21,6 +21,7 @@ from arraygrad.adoption.answers import CLASSES, gathered, mark_scalar
 from arraygrad.adoption.objects import asked_again
 from arraygrad.adoption.table import UFUNC_METHODS
 from arraygrad.core.tensor import Tensor
+from arraygrad.ops import OPS
 
 # Note [Functions and lists]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -48,10 +49,9 @@ cdef extern from "Python.h":
 
 cdef frozenset ufunc_methods = UFUNC_METHODS
 cdef object tensor_type = Tensor
-cdef frozenset of_operators = frozenset((
-    numpy.absolute, numpy.add, numpy.divide, numpy.floor_divide, numpy.multiply, numpy.negative, numpy.positive,
-    numpy.power, numpy.remainder, numpy.subtract,
-))
+cdef frozenset of_operators = frozenset(
+    getattr(numpy, name, None) for op in OPS.values() if op.entry.operator for name in op.entry.numpy
+)
 
 
 cdef enum Form:

@@ -102,29 +102,47 @@ def where_text(filename, line, function, expression):
 
 def told_of(error):
     """Where in the program an error of a library that knows no Tensor arose, and what to write there; "" for others."""
-    steps, libraries = [], set()
-    trace = error.__traceback__
-    while trace is not None:
-        code, names = trace.tb_frame.f_code, trace.tb_frame.f_globals
-        of_cython = code.co_filename == "View.MemoryView" or code.co_filename.endswith(".pxd")
-        if not of_cython and not _is_installed(code.co_filename) and not is_ours(trace.tb_frame):
-            steps.append((code, trace.tb_lasti, trace.tb_lineno, names))
-        libraries.add(names.get("__name__", "").partition(".")[0])
-        trace = trace.tb_next
-    if not steps:
+    step = _own_step(error)
+    if step is None:
         return ""
-    code, at, line, names = steps[-1]
-    expression = source_of(code, at, names)
-    text = told(error, expression, libraries)
-    return f"{where_text(code.co_filename, line, code.co_qualname, expression)}: {text}" if text else ""
+    libraries = {step.tb_frame.f_globals.get("__name__", "").partition(".")[0] for step in _traceback(error)}
+    text = told(error, _computed(step), libraries)
+    return f"{_where(step)}: {text}" if text else ""
+
+
+def _traceback(error):
+    """The entries of an error's traceback, outermost first."""
+    step = error.__traceback__
+    while step is not None:
+        yield step
+        step = step.tb_next
+
+
+def _own_step(error):
+    """The innermost of them that is the program's own code; None where there is none."""
+    found = None
+    for step in _traceback(error):
+        filename = step.tb_frame.f_code.co_filename
+        of_cython = filename == "View.MemoryView" or filename.endswith(".pxd")
+        if not of_cython and not _is_installed(filename) and not is_ours(step.tb_frame):
+            found = step
+    return found
+
+
+def _computed(step):
+    """The text of the expression that an entry of a traceback was computing."""
+    return source_of(step.tb_frame.f_code, step.tb_lasti, step.tb_frame.f_globals)
+
+
+def _where(step):
+    code = step.tb_frame.f_code
+    return where_text(code.co_filename, step.tb_lineno, code.co_qualname, _computed(step))
 
 
 def is_raised_by_us(error):
     """Whether a function of arraygrad's raised an error, and so has said what there is to say."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    filename = trace.tb_frame.f_code.co_filename if trace is not None else ""
+    steps = list(_traceback(error))
+    filename = steps[-1].tb_frame.f_code.co_filename if steps else ""
     return filename.startswith(_PACKAGE) or filename.endswith((".pyx", ".pxd"))
 
 
@@ -134,21 +152,12 @@ def value_met(error, kind):
     None where that line has none, or its source is not there. Only names, items and attributes are looked at: no code
     of the program is run.
     """
-    frame, at, line = None, 0, 0
-    trace = error.__traceback__
-    while trace is not None:
-        if not _is_installed(trace.tb_frame.f_code.co_filename) and not is_ours(trace.tb_frame):
-            frame, at, line = trace.tb_frame, trace.tb_lasti, trace.tb_lineno
-        trace = trace.tb_next
-    if frame is None:
-        return None
-    expression = source_of(frame.f_code, at, frame.f_globals)
-    tree = _parsed(expression)
+    step = _own_step(error)
+    tree = None if step is None else _parsed(_computed(step))
     for node in ast.walk(tree) if tree is not None else ():
-        found = _found(node, frame)
+        found = _found(node, step.tb_frame)
         if any(type(item) is kind for item in (found if type(found) in (list, tuple) else (found,))):
-            code = frame.f_code
-            return where_text(code.co_filename, line, code.co_qualname, expression), ast.unparse(node)
+            return _where(step), ast.unparse(node)
     return None
 
 

@@ -60,11 +60,13 @@ def pull(op, k: int, args: list[Any], n: int, shape: tuple[int, ...], dtype: Any
         If it has no form for all rows at once.
     """
     extra = (n, shape, dtype, conj)
-    found = PLANS.replayed(op, k, args, extra)
-    if found is None:
+    arrays: list[Any] = []
+    plan = PLANS.find(op, k, args, extra, arrays)
+    if plan is not None and plan.program is not None:
+        found = plan.program.replay(arrays)
+    else:
         args = [shared(arg) for arg in args]
-        unread = PLANS.find(op, k, args, extra, []) is None
-        made = _recorded(op, k, args, extra) if unread else _made(op, k, args, *extra)
+        made = _recorded(op, k, args, extra) if plan is None else _made(op, k, args, *extra)
         found = [None if one is None else one.values for one in made]
     return found if op.sequence >= 0 else found[0]
 

@@ -198,7 +198,7 @@ class RuleNamespace:
 
     def __getattr__(self, name):
         if self._lacking.get(name) == len(OPS):
-            raise AttributeError(f"{self._raw.__name__!r} has no {name!r}, and the table has no forward for it")
+            raise self._missing(name)
         if self._extension == "" and name in EXTENSIONS:
             value = RuleNamespace(getattr(self._raw, name), name, self, self._backend)
         elif self._extension == "" and name in OWN_EXTENSIONS:
@@ -213,11 +213,14 @@ class RuleNamespace:
         self.__dict__[name] = value
         return value
 
+    def _missing(self, name):
+        return AttributeError(f"{self._raw.__name__!r} has no {name!r}, and the table has no forward for it")
+
     def _from_table(self, name):
         op = OPS.get(name)
         if op is None or op.entry.forward is None or op.entry.extension != self._extension:
             self._lacking[name] = len(OPS)
-            raise AttributeError(f"{self._raw.__name__!r} has no {name!r}, and the table has no forward for it")
+            raise self._missing(name)
         forward, bind, xp = op.entry.forward, op.bind, self._root
         n = len(op.params) if op.var_positional < 0 else -1  # how many arguments are bound as they stand
 

@@ -22,7 +22,7 @@ from arraygrad.core.protocol_shapes import ptp
 from arraygrad.core.protocols import add_protocol_functions, add_recorded, is_served, numpy_function
 from arraygrad.core.tensor import Tensor, apply_op, asarray, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
-from arraygrad.numpy_api.plainly import are_plain, computed_plainly, plain_call, stand_in_of
+from arraygrad.numpy_api.plainly import are_plain, computed_plainly, implementation, plain_call, stand_in_of
 from arraygrad.ops import OPS
 
 __all__ = ["array_function", "array_ufunc", "handlers", "numpy_name", "ufuncs"]
@@ -382,15 +382,10 @@ _CONSTANT = """
 _READS = {"where": 3, "interp": 3, "insert": 3, "clip": 3, "einsum": 100, "meshgrid": 100}
 
 
-def _implementation(function):
-    """What runs a NumPy function on arrays, without another look for Tensors."""
-    return getattr(function, "_implementation", function)
-
-
 def _serve_fft():
     for name in _FREE_FFT.split():
         function = getattr(numpy.fft, name.removeprefix("fft."))
-        add_protocol_functions({function: {"free": _implementation(function)}})
+        add_protocol_functions({function: {"free": implementation(function)}})
     add_recorded(_written().fft_functions(_settled))
 
 
@@ -409,7 +404,7 @@ def _served():
 
     for kind, names in (("free", _FREE), ("fresh", _FRESH), ("constant", _CONSTANT)):
         for name in names.split():
-            note(name, kind, _implementation)
+            note(name, kind, implementation)
     methods = (("reduction", Tensor, _REDUCTIONS), ("slower", Tensor, _SLOWER), ("method", numpy.ndarray, _METHODS))
     for key, owner, table in methods:
         for name, method in table.items():

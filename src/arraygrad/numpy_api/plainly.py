@@ -12,10 +12,17 @@ import numpy
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
 
-__all__ = ["are_plain", "computed_plainly", "plain_call", "set_adoption", "set_compiled", "stand_in_of"]
+__all__ = [
+    "are_plain", "computed_plainly", "implementation", "plain_call", "set_adoption", "set_compiled", "stand_in_of",
+]  # fmt: skip
 
 _adopting = None  # whether this thread runs an adopted call; see set_adoption
 _compiled = None  # what records another library's ufunc; see set_compiled
+
+
+def implementation(function):
+    """What runs a NumPy function on arrays, without another look for Tensors."""
+    return getattr(function, "_implementation", function)
 
 
 def set_adoption(question):

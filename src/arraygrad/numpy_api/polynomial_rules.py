@@ -1,7 +1,8 @@
 """Rules of NumPy's functions of polynomials that are recorded as one node (numpy_api/recorded.py).
 
-May import: backends.numpy.polynomials, ops, numpy. Written as those of `recorded_rules`; on NumPy's arrays they run
-compiled, on Tensors (create_graph) they are composed of operations. Coefficients stand with the highest power first.
+May import: backends.numpy.polynomials, numpy_api.plainly, ops, numpy. Written as those of `recorded_rules`; on
+NumPy's arrays they run compiled, on Tensors (create_graph) they are composed of operations. Coefficients stand with the
+highest power first.
 """
 
 import math
@@ -9,6 +10,7 @@ import math
 import numpy
 
 from arraygrad.backends.numpy.polynomials import poly_gradient, polyfit_gradient, roots_gradient
+from arraygrad.numpy_api.plainly import implementation
 from arraygrad.ops._helpers import is_complex
 
 __all__: list[str] = []
@@ -44,8 +46,8 @@ def poly(xp, g, seq_of_zeros):
     return xp.stack(parts[::-1])
 
 
-_roots = getattr(numpy.roots, "_implementation", numpy.roots)
-_polyfit = getattr(numpy.polyfit, "_implementation", numpy.polyfit)
+_roots = implementation(numpy.roots)
+_polyfit = implementation(numpy.polyfit)
 
 
 def roots_of(p):

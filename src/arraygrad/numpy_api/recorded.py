@@ -1,6 +1,6 @@
 """NumPy's functions beyond the table that are recorded as one node: their rules, and what is served of them.
 
-May import: core.recorded, backends.numpy.ufunc_calls, ops, numpy_api.recorded_rules,
+May import: core.recorded, backends.numpy.ufunc_calls, ops, numpy_api.plainly, numpy_api.recorded_rules,
 numpy_api.polynomial_rules, numpy_api.recorded_statistics, numpy. Note [Recorded functions] in core/recorded.pyx says
 how they are called.
 
@@ -17,6 +17,7 @@ from arraygrad.core.recorded import make_recorded
 from arraygrad.numpy_api import polynomial_rules
 from arraygrad.numpy_api import recorded_rules as rules
 from arraygrad.numpy_api import recorded_statistics as statistics
+from arraygrad.numpy_api.plainly import implementation
 from arraygrad.ops import OPS, Entry
 
 __all__ = ["fft_functions", "functions", "scipy_functions"]
@@ -496,18 +497,14 @@ def _made(names, prefix, settle, others=None):
         function = _found(prefix + name)
         if function is None:
             continue
-        implementation = getattr(function, "_implementation", function)
-        if name in _BY_LOOP:
-            implementation = by_loop(function)
+        computes = by_loop(function) if name in _BY_LOOP else implementation(function)
         options = known[-1] if isinstance(known[-1], dict) and len(known) > 3 else {}
         if others and function in others:
             options = {**options, "other": others[function]}
         if isinstance(known[1], str):
-            made = _alias(
-                implementation, prefix + name, *known[:3], lambda _, *rest, f=function: settle(f, *rest), options
-            )
+            made = _alias(computes, prefix + name, *known[:3], lambda _, *rest, f=function: settle(f, *rest), options)
         else:
-            made = _own(implementation, prefix + name, *known[:3], options)
+            made = _own(computes, prefix + name, *known[:3], options)
         found[function] = made
     return found
 
@@ -557,7 +554,7 @@ def fft_functions(settle):
     for name, known in FFT_ALIASES.items():
         names[name] = (*known, options)
         if known[0] is _PLANE[0]:
-            function = getattr(_found(f"fft.{name}"), "_implementation", _found(f"fft.{name}"))
+            function = implementation(_found(f"fft.{name}"))
             other = _alias(function, f"fft.{name}", _OTHER_PLANE[0], known[1], _OTHER_PLANE[1], settle, options)
             names[name] = (*known, {**options, "other": other})
     return _made(names, "fft.", settle)

@@ -1,10 +1,10 @@
 """Rules of NumPy's functions that are recorded as one node (numpy_api/recorded.py).
 
-May import: backends.numpy (compiled functions), ops, numpy_api.functions, numpy. Rules are written as those of the
-table: `xp` is a raw namespace in a plain backward pass, the differentiable one under create_graph, and what depends on
-values in steps alone (positions, orders) is found by NumPy on the host. Parameters have the names that the signature in
-`recorded` gives them. What `backends.numpy` has compiled is asked first where the gradient is a raw array; what that
-declines is computed here.
+May import: backends.numpy (compiled functions), ops, numpy_api.functions, numpy_api.plainly, numpy. Rules are written
+as those of the table: `xp` is a raw namespace in a plain backward pass, the differentiable one under create_graph, and
+what depends on values in steps alone (positions, orders) is found by NumPy on the host. Parameters have the names that
+the signature in `recorded` gives them. What `backends.numpy` has compiled is asked first where the gradient is a raw
+array; what that declines is computed here.
 """
 
 import math
@@ -14,6 +14,7 @@ import numpy
 from arraygrad.backends.numpy import calculus, raw_namespace
 from arraygrad.backends.numpy.factorizations import least_squares
 from arraygrad.numpy_api.functions import host
+from arraygrad.numpy_api.plainly import implementation
 from arraygrad.ops import _norms
 from arraygrad.ops._axes import at_axis, from_start
 from arraygrad.ops._helpers import is_complex
@@ -269,7 +270,7 @@ def _sides(xp, before, behind, like):
     return xp.concat([zero, before]), xp.concat([behind, zero])
 
 
-_trapezoid = getattr(numpy.trapezoid, "_implementation", numpy.trapezoid)
+_trapezoid = implementation(numpy.trapezoid)
 
 
 def trapezoid_at(y, x):
@@ -470,11 +471,11 @@ def kron_b(xp, g, a, b_shape):
     return xp.reshape(xp.matmul(_conjugate_row(xp, a), _blocks(xp, g, a.shape, b_shape)), b_shape)
 
 
-_lstsq = getattr(numpy.linalg.lstsq, "_implementation", numpy.linalg.lstsq)
-_norm = getattr(numpy.linalg.norm, "_implementation", numpy.linalg.norm)
-_cond = getattr(numpy.linalg.cond, "_implementation", numpy.linalg.cond)
-_tensorsolve = getattr(numpy.linalg.tensorsolve, "_implementation", numpy.linalg.tensorsolve)
-_tensorinv = getattr(numpy.linalg.tensorinv, "_implementation", numpy.linalg.tensorinv)
+_lstsq = implementation(numpy.linalg.lstsq)
+_norm = implementation(numpy.linalg.norm)
+_cond = implementation(numpy.linalg.cond)
+_tensorsolve = implementation(numpy.linalg.tensorsolve)
+_tensorinv = implementation(numpy.linalg.tensorinv)
 _linalg = raw_namespace().linalg
 
 

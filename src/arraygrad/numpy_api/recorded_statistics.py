@@ -1,7 +1,7 @@
 """Rules of NumPy's statistics that are recorded as one node (numpy_api/recorded.py): nan left out, order, covariance.
 
-May import: backends.numpy (compiled functions), ops, numpy_api.functions, numpy_api.recorded_rules, numpy. Written as
-the rules in `recorded_rules`.
+May import: backends.numpy (compiled functions), ops, numpy_api.functions, numpy_api.plainly, numpy_api.recorded_rules,
+numpy. Written as the rules in `recorded_rules`.
 """
 
 import math
@@ -10,6 +10,7 @@ import numpy
 
 from arraygrad.backends.numpy import gaps, ranks, sorting
 from arraygrad.numpy_api.functions import host, keeps_one_row
+from arraygrad.numpy_api.plainly import implementation
 from arraygrad.numpy_api.recorded_rules import _numbered, _raw, _spread, _still
 from arraygrad.ops import TABLE
 from arraygrad.ops._axes import at_axis, expand_reduced, from_start, normalize_axes
@@ -219,11 +220,11 @@ def nanpercentile(xp, g, a, ans, q, axis):
     return _between(xp, g, a, ans, q, axis, percent=True, ignoring=True)
 
 
-_nanquantile = getattr(numpy.nanquantile, "_implementation", numpy.nanquantile)
-_nanpercentile = getattr(numpy.nanpercentile, "_implementation", numpy.nanpercentile)
-_partition = getattr(numpy.partition, "_implementation", numpy.partition)
-_cov = getattr(numpy.cov, "_implementation", numpy.cov)
-_corrcoef = getattr(numpy.corrcoef, "_implementation", numpy.corrcoef)
+_nanquantile = implementation(numpy.nanquantile)
+_nanpercentile = implementation(numpy.nanpercentile)
+_partition = implementation(numpy.partition)
+_cov = implementation(numpy.cov)
+_corrcoef = implementation(numpy.corrcoef)
 
 
 def nanquantile_of(a, q, axis=None, *, keepdims=False):

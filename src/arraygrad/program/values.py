@@ -69,14 +69,8 @@ class Step:
     __slots__ = ("args", "bound", "function", "made", "op", "several")
 
     def __init__(self, op: Any, bound: Any, function: Callable, args: list, made: list[Batched], several: bool) -> None:
-        self.op, self.bound, self.function, self.args, self.made, self.several = (
-            op,
-            bound,
-            function,
-            args,
-            made,
-            several,
-        )
+        self.op, self.bound, self.function = op, bound, function
+        self.args, self.made, self.several = args, made, several
 
 
 class GuardFailed(Exception):

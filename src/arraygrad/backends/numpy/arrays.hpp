@@ -391,13 +391,6 @@ static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyA
     return errors;
 }
 
-static inline dot_fn dot_function(int slot) {
-    PyArray_Descr* descr = PyArray_DescrFromType(type_of_slot(slot));
-    dot_fn found = (dot_fn)PyDataType_GetArrFuncs(descr)->dotfunc;
-    Py_DECREF(descr);
-    return found;
-}
-
 // Fill `s` with the loops of a ufunc whose operands all have one of our types, and whose result has it too or is bool.
 static inline void find_loops(PyUFuncObject* u, LoopSet* s) {
     s->name = u->name;

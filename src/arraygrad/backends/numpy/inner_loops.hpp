@@ -107,9 +107,6 @@ static inline int fp_end(bool = false) {
 // A ufunc's inner loop, as PyUFuncObject.functions holds it.
 typedef void (*loop_fn)(char**, const std::ptrdiff_t*, const std::ptrdiff_t*, void*);
 
-// The sum of products of two vectors, as NumPy's descriptors hold it: (a, step, b, step, result, n, unused).
-typedef void (*dot_fn)(void*, std::ptrdiff_t, void*, std::ptrdiff_t, void*, std::ptrdiff_t, void*);
-
 // How long a loop computes beside what its operands take to come (cost_of in shared_loops.hpp).
 enum { COST_MEMORY, COST_SOME, COST_DEAR };
 

@@ -18,7 +18,6 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
         SLOT_C128
         N_SLOTS
     ctypedef void (*loop_fn)(char**, const Py_ssize_t*, const Py_ssize_t*, void*) noexcept
-    ctypedef void (*dot_fn)(void*, Py_ssize_t, void*, Py_ssize_t, void*, Py_ssize_t, void*) noexcept
     struct LoopSet:
         const char* name
         void* ufunc
@@ -83,7 +82,6 @@ ctypedef object (*forward_ptr)(object args)
 
 
 cdef LoopSet* loop_set(str ufunc, bint real=*) except NULL
-cdef dot_fn dot_of(int slot) noexcept
 
 # `where[0]`, which begins as NULL: what few programs need is not found and checked (20 us) at the import. Without the
 # GIL, where several threads could be the first, whoever owns it asks at the import all the same.

@@ -62,7 +62,6 @@ cdef extern from "arrays.hpp" namespace "arraygrad":
     void find_loops(cnp.ufunc u, LoopSet* s) noexcept
     void take_float_sines(LoopSet* s, NumpyLoop* numpys) except +
     void find_products(cnp.ufunc u, LoopSet* s) noexcept
-    dot_fn dot_function(int slot) noexcept
     int share_blocks(const LoopSet* s, int slot, const Blocks& p, const char* a, const char* b, char* out,
                      char* room) noexcept
     bint split_middle(ndarray a, unsigned long long mask, npy_intp* groups, Rows* r) noexcept
@@ -731,11 +730,6 @@ cdef class FoundLoops:
     cdef NumpyLoop replaced             # of float32, where `loops` has ours in its place
 
 cdef dict _found = {}                   # (name of the ufunc, real) -> FoundLoops; what is there stays
-
-
-cdef dot_fn dot_of(int slot) noexcept:
-    """What numpy.correlate calls for a sum of products of vectors of a dtype."""
-    return dot_function(slot)
 
 
 cdef LoopSet* loop_set(str ufunc, bint real=False) except NULL:
