@@ -69,7 +69,7 @@ cdef extern from "node_memory.hpp" namespace "arraygrad":
     void make_bare(void* cls) noexcept
     bint (*recycler)(PyObject* array) noexcept
     void recycle_args(PyObject* args) noexcept
-    bint settle_node(PyObject* node) noexcept
+    bint settle_node(PyObject* node, bint plain) noexcept
     void settle_end(PyObject* node, bint leads_back) noexcept
     int track_below(PyObject* node) except -1
 
@@ -640,7 +640,7 @@ cdef int drop_args(Node node) except -1:
 
 cdef bint settle(Node node) noexcept:
     """Track a complete node, whose operation is the table's, if it may be in a cycle. Returns whether it is tracked."""
-    return settle_node(<PyObject*>node)
+    return settle_node(<PyObject*>node, node.flags & NODE_FAST != 0)      # compiled rules read plain slots only
 
 
 cdef void settle_leaf(Node node, bint leads_back) noexcept:

@@ -221,8 +221,8 @@ static bool is_plain(PyObject* o, int depth) {
 
 static inline bool is_closed_edge(PyObject* next) { return next == Py_None || !PyObject_GC_IsTracked(next); }
 
-// Whether nothing that a node holds leads to the program's own objects.
-static inline bool is_closed(PyObject* node) {
+// Whether nothing that a node holds leads to the program's own objects. `plain`: its saved values are arrays or numbers.
+static inline bool is_closed(PyObject* node, bool plain) {
     PyObject** head = head_of(node);             // e0, e1, meta, hooks, g0, op
     if (!is_closed_edge(head[0]) || !is_closed_edge(head[1]) || head[3] != Py_None || head[4] != Py_None) return false;
     if (is_bare(Py_TYPE(node))) return true;
@@ -232,6 +232,7 @@ static inline bool is_closed(PyObject* node) {
             if (!is_closed_edge(PyList_GET_ITEM(tail[0], i))) return false;
         }
     }
+    if (plain && tail[TAIL - 1] == Py_None && !PyList_CheckExact(tail[1])) return true;
     for (int i = 1; i < TAIL; i++) {
         if (tail[i] != Py_None && !is_plain(tail[i], NESTED)) return false;
     }
@@ -243,12 +244,13 @@ static inline bool is_closed(PyObject* node) {
 #endif
 
 // Tracks a complete node, unless nothing that it holds leads to the program's own objects. Returns whether it did.
-static inline bool settle_node(PyObject* node) {
+static inline bool settle_node(PyObject* node, bool plain) {
 #ifndef Py_GIL_DISABLED
-    if (untracks_now() && is_closed(node)) return false;
+    if (untracks_now() && is_closed(node, plain)) return false;
     track(node);
 #else
     (void)node;
+    (void)plain;
 #endif
     return true;
 }
