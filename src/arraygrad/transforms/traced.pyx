@@ -3,6 +3,9 @@
 #
 # What is rare, or has something to explain, is a method of the subclass in trace.py.
 from cpython.object cimport PyObject, PyTypeObject
+from libcpp.unordered_map cimport unordered_map
+from libcpp.unordered_set cimport unordered_set
+from libcpp.vector cimport vector
 cimport cython
 
 import numpy
@@ -58,6 +61,8 @@ note_leaf_type(numpy.ndarray)
 # (3) If no argument was a number, what is not told by the graph is a scalar, which is a float too: what float() gave
 #     back as it got it, what has a constant operand, and what has too many nodes.
 # Guarded by tests/transforms/test_types_of_results.py.
+ctypedef PyObject* NodePointer
+
 cdef enum:
     MOST_SEEN = 256             # nodes that are looked at; of more the answer is a Python number
     NODE_FLOAT = 8192           # as in adoption/answers.pyx
@@ -420,43 +425,44 @@ cdef class Traced:
         """Whether a result was computed by Python's operators and math alone, of Python numbers: (2), (3)."""
         cdef bint of_numbers = KIND_NUMBER in self.kinds
         cdef Edge edge
-        cdef list left
-        cdef set seen
         cdef Node node
-        cdef dict kinds                         # id of a leaf's node -> its kind
+        cdef vector[NodePointer] left
+        cdef unordered_set[NodePointer] seen
+        cdef unordered_map[NodePointer, int] kinds          # of the nodes of leaves
         if not of_numbers and not (out.tracked and may_be_number(out.grad_fn_)):
             return False
         edge = edge_or_none(out)
         if edge is None:
             return True
-        seen = set()
-        kinds = {id((<Edge>own).node): kind for own, (kind, _) in zip(self.edges, self.live())} if of_numbers else {}
-        left = [edge.node]
-        while left:
-            node = left.pop()
+        if of_numbers:
+            for own, (kind, _) in zip(self.edges, self.live()):
+                kinds[<PyObject*>(<Edge>own).node] = kind
+        left.push_back(<PyObject*>edge.node)
+        while not left.empty():
+            node = <Node>left.back()
+            left.pop_back()
             if node is None:
                 if of_numbers:
                     continue
                 return False
-            if id(node) in seen:
+            if seen.count(<PyObject*>node):
                 continue
-            if len(seen) == MOST_SEEN:
+            if seen.size() == MOST_SEEN:
                 return of_numbers
-            seen.add(id(node))
+            seen.insert(<PyObject*>node)
             if node.flags & (NODE_SCALAR | NODE_PYTHON):
                 if node.flags & NODE_SCALAR == NODE_FLOAT or of_numbers and node.flags & NODE_SCALAR != NODE_SCALAR:
                     continue
                 return False
-            kind = kinds.get(id(node))
-            if kind is not None:
-                if kind != KIND_NUMBER:
+            if kinds.count(<PyObject*>node):
+                if kinds[<PyObject*>node] != KIND_NUMBER:
                     return False
             elif not may_be_number(node):
                 return False
             else:                               # an operator of Python's has one or two operands
-                left.append(node.e0)
+                left.push_back(<PyObject*>node.e0)
                 if (<Op>node.op).n_inputs > 1:
-                    left.append(node.e1)
+                    left.push_back(<PyObject*>node.e1)
         return True
 
     cpdef object give(self, object gradients, object beside=()):
