@@ -24,6 +24,7 @@ from arraygrad.backends.numpy.loops cimport (
     zeros_for,
 )
 from arraygrad.backends.numpy.powers cimport power, power_by_operator
+from arraygrad.backends.numpy.plans cimport KIND_PLANNED, planned
 from arraygrad.backends.numpy.reductions cimport added_whole
 from arraygrad.backends.numpy.shapes cimport add_at as add_rows_at
 from arraygrad.backends.numpy.sines cimport sines_of
@@ -62,6 +63,15 @@ cdef bint in_pool(object array) noexcept:
     return slot >= 0 and v.size * item_size(slot) >= POOLED_BYTES
 
 
+cdef inline bint is_compiled(Op op) noexcept:
+    return op.fast_kind == KIND_CALL or op.fast_kind == KIND_PLANNED
+
+
+cdef inline object compiled(Op op, object args):
+    """The result of a compiled forward, None: declined."""
+    return planned(op, args) if op.fast_kind == KIND_PLANNED else (<forward_ptr>op.loops)(args)
+
+
 cdef bint has_loops(Op op) except -1:
     """Whether an operation has direct loops; finds them."""
     if not KIND_UNARY <= op.fast_kind <= KIND_POWER and op.fast_kind < KIND_SINE or op.fast_kind == KIND_DIRECT:
@@ -87,7 +97,7 @@ cdef object by_scipy(Op op, object a, object b):
 
 cdef object called(Op op, object a, object b, uint32_t* flags):
     """The result of a compiled forward of two operands, None: declined. NODE_ASIDE means what it does to `binary`."""
-    cdef object out = (<forward_ptr>op.loops)((a, b))
+    cdef object out = compiled(op, (a, b))
     if type(out) is tuple:
         flags[0] |= NODE_ASIDE
     return out
@@ -262,8 +272,8 @@ cdef class NumpyOps(Backend):
                 if both is not None:
                     flags[0] |= NODE_ASIDE
                     return both
-            if op.fast_kind == KIND_CALL:
-                return (<forward_ptr>op.loops)((x,))
+            if is_compiled(op):
+                return compiled(op, (x,))
         if op.number_rule != NULL and not has_axes(x) and is_single(x):
             flags[0] |= NODE_NUMBER
         return unary_loop(<LoopSet*>op.loops, x, None)
@@ -288,7 +298,7 @@ cdef class NumpyOps(Backend):
                         flags[0] |= NODE_NUMBER
                     return out
             return binary_loop(<LoopSet*>op.loops, a, b, None)
-        if op.fast_kind == KIND_CALL:
+        if is_compiled(op):
             return called(op, a, b, flags)
         if op.fast_kind == KIND_SCIPY:
             return by_scipy(op, a, b)
@@ -308,8 +318,8 @@ cdef class NumpyOps(Backend):
         What NumPy makes on its way and returns lives in the pool where the first operand is large.
         """
         cdef object out
-        if op.fast_kind == KIND_CALL and op.n_arrays == 0 and fast_enabled():
-            out = (<forward_ptr>op.loops)(args)
+        if is_compiled(op) and op.n_arrays == 0 and fast_enabled():
+            out = compiled(op, args)
             if out is not None:
                 return out
         if not args or not fast_enabled() or not in_pool(args[0]):
@@ -323,8 +333,8 @@ cdef class NumpyOps(Backend):
     cdef object forward(self, Op op, object raws):
         """Compiled forward of an operation on its raw parameters in order, None where there is none for them."""
         cdef object out
-        if op.fast_kind == KIND_CALL and fast_enabled():
-            out = (<forward_ptr>op.loops)(raws)
+        if is_compiled(op) and fast_enabled():
+            out = compiled(op, raws)
             return (<tuple>out)[0] if type(out) is tuple else out
         if op.fast_kind == KIND_TABLE and fast_enabled():
             return forward_of_table(op, raws[0])
@@ -342,8 +352,8 @@ cdef class NumpyOps(Backend):
     cdef tuple leaving(self, Op op, object raws):
         """(the result, what the node keeps behind its parameters) by a compiled forward, None where it declines."""
         cdef object found = None
-        if op.fast_kind == KIND_CALL and fast_enabled():
-            found = (<forward_ptr>op.loops)(<tuple>raws + (True,))
+        if is_compiled(op) and fast_enabled():
+            found = compiled(op, <tuple>raws + (True,))
         return None if found is None else <tuple>found
 
     cdef GradMeta meta_like(self, object raw, GradMeta a, GradMeta b):
@@ -531,4 +541,4 @@ def try_call(Op op, tuple args):
         return None
     if op.fast_kind == KIND_TABLE:
         return forward_of_table(op, args[0])
-    return (<forward_ptr>op.loops)(args) if op.fast_kind == KIND_CALL else None
+    return compiled(op, args) if is_compiled(op) else None

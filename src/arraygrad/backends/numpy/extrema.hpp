@@ -1,26 +1,19 @@
-// Gradients of largest and smallest elements: of reductions over any axes of row-major arrays, and of running ones.
-// May include: rules.hpp, shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
+// Largest and smallest elements, and their gradients: of reductions over any axes.
+// May include: lines.hpp, rules.hpp, rows.hpp, the C++ library. Knows neither Python objects nor NumPy.
 #pragma once
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 
+#include "lines.hpp"
+#include "rows.hpp"
 #include "rules.hpp"
-#include "shared_loops.hpp"
 
 namespace arraygrad {
 
-// A row-major array that was reduced. Axes beside each other that are both reduced or both kept count as one; `step`, in
-// elements of the result, is 0 along reduced ones, and 0 or 1 along the last.
-struct Reduced {
-    int nd;
-    isize n[8], step[8];
-    isize size, results;
-};
-
 // Calls f(from, to) for each row: its first element, and the first one of the result that it belongs to. Stops where f
 // returns false.
-template <typename F> static inline bool by_rows(const Reduced& r, F f) {
+template <typename F> static inline bool by_rows(const Lines& r, F f) {
     isize at[8] = {}, to = 0;
     const isize row = r.n[r.nd - 1];
     for (isize from = 0; from < r.size; from += row) {
@@ -69,7 +62,7 @@ ARRAYGRAD_ROW_FUNCTION(hits_of_each, , isize, (const T* x, const T* a, isize n, 
 #undef ARRAYGRAD_LOOK
 
 // Zeros with the signs of the shares: what is no extremum gets zero times the share.
-ARRAYGRAD_ROW_FUNCTION(put_zeros, , void, (const T* share, T* out, const Reduced& r),
+ARRAYGRAD_ROW_FUNCTION(put_zeros, , void, (const T* share, T* out, const Lines& r),
     const isize n = r.n[r.nd - 1];
     by_rows(r, [&](isize from, isize of) {
         T* to = out + from;
@@ -87,7 +80,7 @@ enum { MANY_TO_ONE = 32 };
 // out = g shared by the elements that equal `ans`, written or (`add`) added. False: nothing was done; there are many of
 // them, a result is nan, or a share is not finite, of which zero times is no zero. `ties`: room for all results.
 template <typename T>
-static bool share_by_places(const T* g, const T* x, const T* ans, T* out, T* ties, const Reduced& r, bool add) {
+static bool share_by_places(const T* g, const T* x, const T* ans, T* out, T* ties, const Lines& r, bool add) {
     if (r.size / MANY_TO_ONE < r.results || any_nan(ans, r.results)) return false;
     const isize most = 2 * r.results + 8;
     Hit* found = (Hit*)std::malloc((size_t)most * sizeof(Hit));
@@ -150,7 +143,7 @@ ARRAYGRAD_INLINED static inline void share_in_row(const T* x, T a, T share, T* t
 // so that it is compiled for each processor as its callers are.
 template <bool NANS, bool ADD, typename T>
 ARRAYGRAD_INLINED static inline void share_extremum(const T* g, const T* x, const T* ans, T* out, T* ties,
-                                                    const Reduced& r) {
+                                                    const Lines& r) {
     const isize n = r.n[r.nd - 1];
     const bool each = r.step[r.nd - 1] != 0;
     if (!each && r.nd <= 2) {                   // within rows, each of which is read twice at once
@@ -188,14 +181,14 @@ ARRAYGRAD_INLINED static inline void share_extremum(const T* g, const T* x, cons
 #define ARRAYGRAD_EXTREMUM(ADD)                                            \
     if (nans) share_extremum<true, ADD>(g, x, ans, out, ties, r);          \
     else share_extremum<false, ADD>(g, x, ans, out, ties, r);
-ARRAYGRAD_ROW_FUNCTION(write_extremum, , void, (const T* g, const T* x, const T* ans, T* out, T* ties, const Reduced& r,
+ARRAYGRAD_ROW_FUNCTION(write_extremum, , void, (const T* g, const T* x, const T* ans, T* out, T* ties, const Lines& r,
                                                 bool nans), ARRAYGRAD_EXTREMUM(false))
-ARRAYGRAD_ROW_FUNCTION(add_extremum, , void, (const T* g, const T* x, const T* ans, T* out, T* ties, const Reduced& r,
+ARRAYGRAD_ROW_FUNCTION(add_extremum, , void, (const T* g, const T* x, const T* ans, T* out, T* ties, const Lines& r,
                                               bool nans), ARRAYGRAD_EXTREMUM(true))
 #undef ARRAYGRAD_EXTREMUM
 
 template <typename T>
-static inline void extremum_gradient_of(const T* g, const T* x, const T* ans, T* out, T* ties, const Reduced& r,
+static inline void extremum_gradient_of(const T* g, const T* x, const T* ans, T* out, T* ties, const Lines& r,
                                         bool add) {
     if (share_by_places(g, x, ans, out, ties, r, add)) return;
     const bool nans = any_nan(ans, r.results);
@@ -203,20 +196,54 @@ static inline void extremum_gradient_of(const T* g, const T* x, const T* ans, T*
     else write_extremum(g, x, ans, out, ties, r, nans);
 }
 
-// Returns the error bits.
-static inline int extremum_gradient(int slot, const char* g, const char* x, const char* ans, char* out, char* ties,
-                                    const Reduced& r, bool add) {
-    return unlocked(r.size, [=] {
-        fp_begin();
-        if (slot == SLOT_F64)
-            extremum_gradient_of((const double*)g, (const double*)x, (const double*)ans, (double*)out, (double*)ties, r,
-                                 add);
-        else
-            extremum_gradient_of((const float*)g, (const float*)x, (const float*)ans, (float*)out, (float*)ties, r, add);
-        return fp_end();
-    });
+template <bool ADD, typename T>
+static inline void extremum_rule_of(const RowLoops&, const T* const* in, T* const* out, const Lines& l) {
+    extremum_gradient_of(in[1], in[0], in[2], out[0], out[1], l, ADD);
 }
+template <typename T>
+static void extremum_gradient_of(const RowLoops& f, const T* const* in, T* const* out, const Lines& l) {
+    extremum_rule_of<false>(f, in, out, l);
+}
+template <typename T>
+static void extremum_added_of(const RowLoops& f, const T* const* in, T* const* out, const Lines& l) {
+    extremum_rule_of<true>(f, in, out, l);
+}
+ARRAYGRAD_ROW_KERNEL(extremum_gradient)
+ARRAYGRAD_ROW_KERNEL(extremum_added)
 
-// Running extrema along the middle axis of outer x n x behind elements.
+// maximum.reduce and minimum.reduce by the ufunc's own loop, called as they call it: on rows, each after the others, or
+// within each.
+template <typename T>
+static inline void fold_lines(const LoopSet* fold, const T* x, T* out, const Lines& l) {
+    const loop_fn loop = fold->fn[l.slot];
+    void* const data = fold->data[l.slot];
+    const isize item = sizeof(T), n = l.along - 1;
+    if (l.behind > 1) {
+        const isize steps[3] = {item, item, item};
+        for (isize i = 0; i < l.before; i++, out += l.behind) {
+            std::memcpy((void*)out, x, (std::size_t)(l.behind * item));
+            x += l.behind;
+            for (isize k = 0; k < n; k++, x += l.behind) {
+                char* args[3] = {(char*)out, (char*)x, (char*)out};
+                loop(args, &l.behind, steps, data);
+            }
+        }
+        return;
+    }
+    const isize steps[3] = {0, item, 0};
+    for (isize i = 0; i < l.before; i++, out++, x += l.along) {
+        *out = *x;
+        char* args[3] = {(char*)out, (char*)(x + 1), (char*)out};
+        if (n) loop(args, &n, steps, data);
+    }
+}
+template <typename T> static void largest_of(const RowLoops& f, const T* const* in, T* const* out, const Lines& l) {
+    fold_lines(f.maximum, in[0], out[0], l);
+}
+template <typename T> static void smallest_of(const RowLoops& f, const T* const* in, T* const* out, const Lines& l) {
+    fold_lines(f.minimum, in[0], out[0], l);
+}
+ARRAYGRAD_ROW_KERNEL(largest)
+ARRAYGRAD_ROW_KERNEL(smallest)
 
 }  // namespace arraygrad

@@ -435,26 +435,30 @@ cdef object _by_rows(const LoopSet* loops, int slot, ndarray a, ndarray b, bint 
     return result
 
 
+cdef inline bint add_axis(object axis, int ndim, unsigned long long* mask) except -1:
+    cdef Py_ssize_t i
+    if not PyLong_CheckExact(axis):
+        return False
+    i = PyLong_AsSsize_t(axis)
+    if i < 0:
+        i += ndim
+    if not 0 <= i < ndim or (mask[0] >> i) & 1:
+        return False
+    mask[0] |= 1ULL << i
+    return True
+
+
 cdef bint axis_mask(object axis, int ndim, unsigned long long* mask) except -1:
     """Bits of the axes that `axis` (None, an int, a tuple of ints) names. False: something else, or no such axes."""
-    cdef Py_ssize_t i
-    cdef unsigned long long bit
     mask[0] = 0
     if axis is None:
         mask[0] = (1ULL << ndim) - 1
         return True
-    for item in (axis if type(axis) is tuple else (axis,)):
-        if not PyLong_CheckExact(item):
+    if type(axis) is not tuple:
+        return add_axis(axis, ndim, mask)
+    for item in <tuple>axis:
+        if not add_axis(item, ndim, mask):
             return False
-        i = PyLong_AsSsize_t(item)
-        if i < 0:
-            i += ndim
-        if not 0 <= i < ndim:
-            return False
-        bit = 1ULL << i
-        if mask[0] & bit:
-            return False
-        mask[0] |= bit
     return True
 
 

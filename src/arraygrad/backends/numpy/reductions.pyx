@@ -1,13 +1,20 @@
-# Reductions of plain float32 and float64 arrays, forward and backward: sums, means, variances and softmax;
-# scans; and division, whose gradient is a sum where the divisor was broadcast.
+# Reductions and scans of plain float32 and float64 arrays, forward and backward; and division, whose gradient is a sum
+# where the divisor was broadcast.
 # May import: numpy (Python only), engine.*, core.op, backends.numpy.dense_gradients, backends.numpy.elementwise,
-# backends.numpy.lanes, backends.numpy.loops, backends.numpy.row_copies, backends.numpy.shapes.
+# backends.numpy.lanes, backends.numpy.loops, backends.numpy.plans, backends.numpy.row_copies, backends.numpy.shapes.
 #
-# Results are NumPy's bit by bit: sums are added in the order of numpy.add.reduce, within rows by numpy.add's loop.
-# Kernels of one pass are in rows.hpp; they serve row-major arrays reduced over their first or their last axes. See Note
-# [Compiled rules] in elementwise.pyx.
-# Guarded by tests/ops/test_fast_forward.py, test_fast_moments.py, test_fast_rules.py, test_fast_scans.py and
-# test_fast_softmax.py.
+# Note [Planned reductions]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~
+# The catalogue in reductions.hpp has a row for each operation: its kernels of one pass (rows.hpp, extrema.hpp), what they
+# read, what room they need. One forward and one rule serve them all.
+# (1) `plan` turns an array and the axes that are reduced into Lines, out of shape, layout and axes alone: before x along
+#     x behind elements in the order of the memory. A column-major array is gone through from its last axis on, as its
+#     transpose would be. What is reduced to more than one axis lies row-major, so that is served up to two axes only.
+# (2) What is asked for beside the axes is read by the parameters that the row names. Anything unusual is declined.
+# (3) Results are NumPy's bit by bit: sums are added in the order of numpy.add.reduce, within rows by numpy.add's loop. An
+#     array that no kernel serves goes to the ufunc's `reduce` where the row has one.
+# Note [Compiled rules] in elementwise.pyx holds too. Guarded by tests/ops/test_fast_forward.py, test_fast_moments.py,
+# test_fast_extrema.py, test_fast_rules.py, test_fast_scans.py, test_fast_softmax.py and test_fast_columns.py.
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 
@@ -15,169 +22,265 @@ import numpy as np
 
 from arraygrad.backends.numpy.dense_gradients cimport write_out_gradient
 from arraygrad.backends.numpy.elementwise cimport (
-    RuleKernel, combined, computed, gradient_by, into, kernel_named, narrow, narrow_product, negated, reads_repeats,
+    RuleKernel, attach, combined, computed, gradient_by, into, kernel_named, narrow, narrow_product, negated, reads_repeats,
     real_view, saved_for, saved_value, set_out, set_outs, wants_gradient,
 )
-from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, laid_along, row_major
+from arraygrad.backends.numpy.lanes cimport laid_along, row_major
 from arraygrad.backends.numpy.loops cimport (
-    FPE_INVALID, FPE_UNDER, SLOT_F64, SUM_START, ArrayView, LoopSet, Rows, at_first_use, axis_mask, binary_loop,
-    copy_into, empty_c, empty_dense, fast_enabled, loop_set, reduce_by, reduced_dims, report,
-    reshaped, same_shape, split_axes, strided, unary_loop, view_of, wrapped,
+    SLOT_F64, SUM_START, ArrayView, LoopSet, at_first_use, axis_mask, binary_loop, copy_into, empty_c,
+    empty_dense, fast_enabled, loop_set, reduced_dims, report, reshaped, same_shape, strided, unary_loop, view_of, wrapped,
 )
+from arraygrad.backends.numpy.plans cimport KIND_PLANNED, Planned, planned_row
 from arraygrad.backends.numpy.row_copies cimport write_repeats
 from arraygrad.backends.numpy.shapes cimport buffer_for
 from arraygrad.backends.numpy.single cimport is_single
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.evaluate cimport sole_reader
+from arraygrad.engine.evaluate cimport sole_reader, waiting_gradient
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
-from arraygrad.core.op cimport SAVE_ANS, SAVE_INPUT
+from arraygrad.engine.sharing cimport Team, team
+from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT
 
-cdef extern from "rows.hpp" namespace "arraygrad":
+cdef extern from "reductions.hpp" namespace "arraygrad":
+    struct Lines:
+        unsigned long long mask
+        int slot
+        bint turned, regular
+        Py_ssize_t before, along, behind, size, results
     struct RowLoops:
+        const LoopSet* add
         const LoopSet* exp
         const LoopSet* log
-        const LoopSet* add
+        const LoopSet* maximum
+        const LoopSet* minimum
         double start
-    ctypedef int (*row_kernel)(const RowLoops* f, int slot, const char* const* given, char* const* out,
-                               const Rows* rows) noexcept
-    row_kernel sum_squares, deviations, quotients
-    row_kernel softmax, log_softmax, softmax_gradient, log_softmax_gradient, logsumexp, logsumexp_gradient
-    row_kernel cumulative_sum, cumulative_prod, cumulative_sum_gradient, cumulative_prod_gradient, prod_gradient
-    row_kernel backward_recurrence "arraygrad::reversed_recurrence"
+        Team* team
+    ctypedef int (*row_kernel)(const RowLoops* f, const char* const* given, char* const* out, const Lines* l) noexcept
+    enum Space:
+        NO_ROOM
+    enum Fold:
+        NO_FOLD
+        FOLD_ADD
+    enum Parameters:
+        AXIS
+        AXIS_KEEPDIMS
+        AXIS_DTYPE_KEEPDIMS
+        AXIS_CORRECTION_KEEPDIMS
+        AXIS_DTYPE_INITIAL
+    enum Finish:
+        AS_IT_IS
+        MEAN
+        VARIANCE
+        DEVIATION
+    enum Base:
+        OF_INPUT
+        OF_RESULT
+        OF_GRADIENT
+    enum:
+        LOOP_EXP
+        LOOP_MAXIMUM
+        LOOP_MINIMUM
+    struct RowStep:
+        row_kernel kernel
+        Space room
+        int loops
+        const char* name
+        int declined
+    struct Reduction:
+        const char* operation
+        Parameters parameters
+        RowStep value
+        bint keeps_shape
+        Fold fold
+        Py_ssize_t most
+        Finish finish
+        RowStep rule
+        Base base
+        const char* operands
+        row_kernel adding
+        bint any_axes, finite
+    const Reduction* reduction_named(const char* operation) noexcept
+    void plan_lines(const ArrayView* v, unsigned long long mask, Lines* l) noexcept
+    Py_ssize_t room_for(const RowStep* s, const Lines* l) noexcept
     bint all_finite(int slot, const char* x, Py_ssize_t n) noexcept
-    Py_ssize_t softmax_room(const Rows* rows) noexcept
+    row_kernel quotients
+    row_kernel backward_recurrence "arraygrad::reversed_recurrence"
 
 cdef enum:
-    BUFFER = 8192           # elements of NumPy's buffers, unless np.setbufsize changes that
+    MOST_AXES = 8
+    MOST_ROWS = 16          # of the catalogue
+    ONE_GO = 8192           # elements of NumPy's buffers, unless np.setbufsize changes that
     FILL_SIZE = 4096        # elements; up to here a constant gradient is written out, so that the next rule owns memory
 
 cdef LoopSet* ADD = loop_set("add")
 cdef LoopSet* SUBTRACT = loop_set("subtract")
 cdef LoopSet* MULTIPLY = loop_set("multiply")
 cdef LoopSet* DIVIDE = loop_set("divide")
-cdef RowLoops LOOPS         # exp and log by has_softmax
+cdef RowLoops LOOPS         # but for `add` found by `has_loops`
 LOOPS.add = ADD
 LOOPS.start = SUM_START
+LOOPS.team = team
+cdef tuple _folds = (np.add.reduce, np.maximum.reduce, np.minimum.reduce, np.multiply.reduce)     # by Fold
 _add = np.add
-_add_reduce = np.add.reduce
 # at_first_use
 cdef LoopSet* SQRT = NULL
 cdef LoopSet* SQUARE = NULL
 cdef int _whole = -1        # whether NumPy adds more than a buffer in one go; -1: not known yet
 cdef int _products = -1     # whether numpy.square gives the bits of x * x; -1: not known yet
-if FREE_THREADED:
-    at_first_use(&SQRT, "sqrt")
-    at_first_use(&SQUARE, "square")
-    squares_are_products()
-    added_whole(BUFFER + 1)
-    has_softmax(SLOT_F64)
 
 
-# A call of a kernel of rows
-
-cdef struct Call:
-    Rows rows
-    unsigned long long mask         # the axes that are reduced
-    int slot
-    int n_given
-    const char* given[3]
-    char* made[2]
-
-
-cdef bint begin(Call* c, object x, object axis, ArrayView* v) except -1:
-    """A call on an array that is reduced over `axis`. False: no kernel serves that."""
-    c.slot = real_view(x, v)
-    c.n_given = 0
-    return (c.slot >= 0 and v.ndim <= 8 and v.size > 0 and axis_mask(axis, v.ndim, &c.mask)
-            and split_axes(x, c.mask, &c.rows) and ADD.fn[c.slot] != NULL)
-
-
-cdef bint give(Call* c, object x, ArrayView* v) noexcept:
-    """The next array that the kernel reads. False: it is no dense one of the dtype."""
-    if real_view(x, v) != c.slot or not (v.c_order or c.n_given == 0 and v.f_order):
-        return False
-    c.given[c.n_given] = v.data
-    c.n_given += 1
-    return True
-
-
-cdef int run(Call* c, row_kernel kernel, object out, object second=None) noexcept:
-    """Run a kernel that writes one array, or two; returns the error bits."""
-    cdef ArrayView r
-    view_of(out, &r)
-    c.made[0] = r.data
-    if second is not None:
-        view_of(second, &r)
-        c.made[1] = r.data
-    return kernel(&LOOPS, c.slot, c.given, c.made, &c.rows)
-
-
-cdef object place_for(Frame f, const ArrayView* g, object like):
-    """The gradient's own memory, if that is the engine's and holds the result; else a new array."""
-    return f.grad if f.owned and g.writeable and g.c_order else empty_dense(like)
-
-
-# Sums
+# What plans are made of
 
 cdef bint added_whole(Py_ssize_t n) except -1:
     """Whether NumPy adds n elements in one go. Before 2.3 it took a buffer at a time, which rounds in another way."""
     global _whole
-    if n <= BUFFER:
+    if n <= ONE_GO:
         return True
     if _whole < 0:
         x = np.arange(0.1, 1000.1)
         size = np.setbufsize(16)
         try:
-            small = _add_reduce(x)
+            small = _folds[0](x)
         finally:
             np.setbufsize(size)
-        _whole = small == _add_reduce(x)
+        _whole = small == _folds[0](x)
     return _whole
 
 
-cdef bint squares_are_products() except -1:
-    """Whether numpy.square and numpy.multiply, of which NumPy's var calls one, have the bits of one's own product."""
-    global _products
-    if _products < 0:
-        x = np.arange(0.1, 100.1)
-        y = x.astype(np.float32)
-        _products = np.array_equal(np.square(x), x * x) and np.array_equal(np.square(y), y * y)
-    return _products
+cdef inline bint has_loops(int which, int slot) except -1:
+    """Whether NumPy's loops that a kernel calls may be trusted."""
+    if ADD.fn[slot] == NULL:
+        return False
+    if which & LOOP_EXP:
+        if LOOPS.exp == NULL:
+            LOOPS.log = loop_set("log")
+            LOOPS.exp = loop_set("exp")
+        return LOOPS.exp.fn[slot] != NULL and LOOPS.log.fn[slot] != NULL
+    if which & LOOP_MAXIMUM:
+        if LOOPS.maximum == NULL:
+            LOOPS.maximum = loop_set("maximum")
+        return LOOPS.maximum.fn[slot] != NULL
+    if which & LOOP_MINIMUM:
+        if LOOPS.minimum == NULL:
+            LOOPS.minimum = loop_set("minimum")
+        return LOOPS.minimum.fn[slot] != NULL
+    return True
 
 
-cdef object summed(object x, object axis, bint keepdims, Py_ssize_t* count):
-    """Sum over `axis` of a float32 or float64 array and the number of elements in each sum. None: declined."""
-    cdef ArrayView v
-    cdef unsigned long long mask
-    cdef int slot = view_of(x, &v), d
+if FREE_THREADED:           # where many threads may be the first to ask
+    at_first_use(&SQRT, "sqrt")
+    at_first_use(&SQUARE, "square")
+    squares_are_products()
+    added_whole(ONE_GO + 1)
+    for _loops in (LOOP_EXP, LOOP_MAXIMUM, LOOP_MINIMUM):
+        has_loops(_loops, SLOT_F64)
+
+
+cdef inline bint plan(const ArrayView* v, unsigned long long mask, const RowStep* step, bint keeps_shape, bint any_axes,
+               Lines* l) except -1:
+    """How a kernel goes through an array over the axes in `mask`. False: it does not serve that."""
+    if step.kernel == NULL or mask == 0 or v.size == 0 or not (v.c_order or v.f_order) or not has_loops(step.loops, v.slot):
+        return False
+    plan_lines(v, mask, l)
+    return (l.regular or any_axes) and (keeps_shape or not l.turned or v.ndim <= 2 or l.results == 1)
+
+
+cdef inline int run(const RowStep* step, row_kernel kernel, const char* const* given, object out, const Lines* l) except -1:
+    """Run a kernel that writes one array; returns the error bits."""
+    cdef ArrayView r
+    cdef char* made[2]
+    cdef Py_ssize_t room
+    cdef object space
+    view_of(out, &r)
+    made[0] = r.data
+    if step.room != NO_ROOM:
+        room = room_for(step, l)
+        space = empty_c(out, 1, &room)
+        view_of(space, &r)
+        made[1] = r.data
+    return kernel(&LOOPS, given, made, l)
+
+
+cdef inline object value_by(const RowStep* step, object x, const char* second, const Lines* l, const ArrayView* v, bint keeps_shape,
+                     bint keepdims):
+    """What a kernel of x, and of an array in the form of the result, writes. None: declined, or with such an error."""
+    cdef const char* given[2]
+    cdef Py_ssize_t dims[MOST_AXES]
+    cdef int n_dims, errors
     cdef object out
-    if slot < 0 or slot > SLOT_F64 or v.ndim > 8 or not axis_mask(axis, v.ndim, &mask):
+    given[0] = v.data
+    given[1] = second
+    if keeps_shape:
+        out = empty_dense(x)
+    else:
+        n_dims = reduced_dims(v.ndim, v.dims, l.mask, keepdims, dims)
+        out = empty_c(x, n_dims, dims)
+    errors = run(step, step.kernel, given, out, l)
+    if errors & step.declined:
+        return None
+    report(step.name, errors)
+    return out
+
+
+# Values
+
+cdef object reduced(const Reduction* r, object x, object axis, bint keepdims, Py_ssize_t* count):
+    """The kernel of the row, or NumPy's `reduce`, and the number of elements in each result. None: declined."""
+    cdef ArrayView v
+    cdef Lines l
+    cdef unsigned long long mask
+    cdef int slot = real_view(x, &v), d
+    cdef object out
+    if slot < 0 or v.ndim > MOST_AXES or not axis_mask(axis, v.ndim, &mask):
         return None
     count[0] = 1
     for d in range(v.ndim):
         if (mask >> d) & 1:
             count[0] *= v.dims[d]
-    out = reduce_by(ADD, x, mask, keepdims) if added_whole(v.size) else None
-    return wrapped(_add_reduce(x, axis, None, None, keepdims)) if out is None else out
+    if v.size <= r.most and (r.fold != FOLD_ADD or added_whole(v.size)) \
+            and plan(&v, mask, &r.value, r.keeps_shape, False, &l):
+        out = value_by(&r.value, x, NULL, &l, &v, r.keeps_shape, keepdims)
+        if out is not None:
+            return out
+    return None if r.fold == NO_FOLD else wrapped(_folds[<int>r.fold](x, axis, None, None, keepdims))
 
 
-cdef object forward_sum(object args):
+cdef object forward_reduction(const void* row, object args):
+    cdef const Reduction* r = <const Reduction*>row
+    cdef ArrayView v
     cdef Py_ssize_t count = 0
-    if args[2] is not None or args[3] is not True and args[3] is not False:
-        return None                 # NumPy decides on other flags
-    return summed(args[0], args[1], args[3], &count)
-
-
-cdef object forward_mean(object args):
-    cdef Py_ssize_t count = 0
-    cdef object keepdims = args[2], out
-    if keepdims is not True and keepdims is not False:
+    cdef object keepdims = False, axis = args[1], out
+    if r.parameters == AXIS_KEEPDIMS:
+        keepdims = args[2]
+    elif r.parameters == AXIS_DTYPE_KEEPDIMS:
+        if args[2] is not None:
+            return None
+        keepdims = args[3]
+    elif r.parameters == AXIS_CORRECTION_KEEPDIMS:
+        return spread_of(r, args)
+    elif r.parameters == AXIS_DTYPE_INITIAL and not is_plain_scan(args[0], args):
         return None
-    out = summed(args[0], args[1], keepdims, &count)
-    if out is None or count == 0:
-        return None                 # NumPy warns of the mean of nothing
-    return binary_loop(DIVIDE, out, count, out)
+    if keepdims is not True and keepdims is not False:
+        return None                     # NumPy decides on other flags
+    out = reduced(r, args[0], axis, keepdims, &count)
+    if r.finish == AS_IT_IS or out is None:
+        return out
+    return None if count == 0 else binary_loop(DIVIDE, out, count, out)         # NumPy warns of the mean of nothing
+
+
+cdef inline bint is_plain_scan(object x, object args) except -1:
+    """Whether a cumulative function got nothing but one axis, or none for an array of one."""
+    cdef ArrayView v
+    return args[2] is None and args[3] is False and (
+        PyLong_CheckExact(args[1]) or args[1] is None and view_of(x, &v) >= 0 and v.ndim == 1)
+
+
+cdef const Reduction* TOTAL = reduction_named("sum")
+
+
+cdef object summed(object x, object axis, bint keepdims, Py_ssize_t* count):
+    """Sum over `axis` of a float32 or float64 array and the number of elements in each sum. None: declined."""
+    return reduced(TOTAL, x, axis, keepdims, count)
 
 
 cdef object means(object x, object axis, Py_ssize_t* count):
@@ -189,6 +292,16 @@ cdef object means(object x, object axis, Py_ssize_t* count):
 
 
 # Variances
+
+cdef bint squares_are_products() except -1:
+    """Whether numpy.square and numpy.multiply, of which NumPy's var calls one, have the bits of one's own product."""
+    global _products
+    if _products < 0:
+        x = np.arange(0.1, 100.1)
+        y = x.astype(np.float32)
+        _products = np.array_equal(np.square(x), x * x) and np.array_equal(np.square(y), y * y)
+    return _products
+
 
 cdef object product(const LoopSet* loops, object a, object b, object out):
     """A binary ufunc of plain arrays by direct loop or, where their layouts have none in common, by NumPy's call."""
@@ -202,83 +315,161 @@ cdef object squared(object dev):
     return wrapped((<object>SQUARE.ufunc)(dev, dev)) if result is None else result
 
 
-cdef object forward_var(object args):
+cdef object spread_of(const Reduction* r, object args):
+    """A variance or a standard deviation: sums of (x - mean)^2, in one pass where a kernel serves that."""
+    cdef ArrayView v, m
+    cdef Lines l
+    cdef unsigned long long mask
     cdef Py_ssize_t count = 0, ignored = 0
-    cdef object mean, dev, out, correction = args[2]
+    cdef object mean, dev, out = None, x = args[0], correction = args[2]
     if not (PyFloat_CheckExact(correction) or PyLong_CheckExact(correction)):
         return None
     if args[3] is not True and args[3] is not False or not squares_are_products():
         return None
-    mean = means(args[0], args[1], &count)
+    mean = means(x, args[1], &count)
     if mean is None or not count - correction > 0:
-        return None                 # NumPy warns of too few degrees of freedom
-    out = squares(args[0], mean, args[1], args[3])
+        return None                     # NumPy warns of too few degrees of freedom
+    view_of(x, &v)
+    axis_mask(args[1], v.ndim, &mask)
+    if added_whole(v.size) and plan(&v, mask, &r.value, False, False, &l) and view_of(mean, &m) == v.slot:
+        out = value_by(&r.value, x, m.data, &l, &v, False, args[3])
     if out is None:
-        dev = product(SUBTRACT, args[0], mean, None)
+        dev = product(SUBTRACT, x, mean, None)
         dev = squared(dev)
         out = summed(dev, args[1], args[3], &ignored)
-    return binary_loop(DIVIDE, out, count - correction, out)
-
-
-cdef object squares(object x, object mean, object axis, bint keepdims):
-    """Sums of (x - mean)^2 over `axis`, in one pass. None: declined, or with an error that the plain way reports."""
-    cdef ArrayView v, m
-    cdef Call c
-    cdef Py_ssize_t dims[8]
-    cdef int n_dims
-    cdef object out
-    if not begin(&c, x, axis, &v) or not added_whole(v.size) or not give(&c, x, &v) or not give(&c, mean, &m):
-        return None
-    n_dims = reduced_dims(v.ndim, v.dims, c.mask, keepdims, dims)
-    out = empty_c(x, n_dims, dims)
-    return None if run(&c, sum_squares, out) else out
-
-
-cdef object forward_std(object args):
-    cdef object out = forward_var(args)
-    return None if out is None else unary_loop(at_first_use(&SQRT, "sqrt"), out, out)
-
-
-cdef int spread_deviations(Node node, Frame f, object g, double factor) except -1:
-    """out0 = factor * g * (x - mean) / (N - correction)."""
-    cdef ArrayView x, v, m
-    cdef Call c
-    cdef Py_ssize_t dims[8]
-    cdef Py_ssize_t count = 0
-    cdef unsigned long long mask = 0
-    cdef int i
-    cdef object saved = saved_for(node, SAVE_INPUT, 0), axis = (<list>node.args)[1], mean, out
-    cdef object correction = (<list>node.args)[2]
-    if real_view(g, &v) < 0 or real_view(saved, &x) != v.slot or x.ndim > 8 or not axis_mask(axis, x.ndim, &mask):
-        return 0
-    if not (PyFloat_CheckExact(correction) or PyLong_CheckExact(correction)):
-        return 0
-    for i in range(x.ndim):
-        dims[i] = 1 if (mask >> i) & 1 else x.dims[i]
-    mean = means(saved, axis, &count)
-    if mean is None or not count - correction > 0:
-        return 0
-    g = binary_loop(MULTIPLY, reshaped(g, x.ndim, dims), factor / (count - correction), None)
-    if g is None:
-        return 0
-    if not begin(&c, saved, axis, &x) or not give(&c, saved, &x) or not give(&c, mean, &m) or not give(&c, g, &v):
-        out = product(SUBTRACT, saved, mean, None)
-        return 1 + set_out(f, 0, product(MULTIPLY, out, g, out), True)
-    out = empty_dense(saved)
-    report("multiply", run(&c, deviations, out))
-    return 1 + set_out(f, 0, out, True)
-
-
-cdef int rule_var(Node node, Frame f) except -1:
-    return spread_deviations(node, f, f.grad, 2.0)
+    out = binary_loop(DIVIDE, out, count - correction, out)
+    return out if r.finish == VARIANCE or out is None else unary_loop(at_first_use(&SQRT, "sqrt"), out, out)
 
 
 cdef const RuleKernel* SCALED = kernel_named("std", "scaled")       # the gradient over the deviation
 
 
-cdef int rule_std(Node node, Frame f) except -1:
-    cdef object scaled = computed(SCALED, f.grad, saved_for(node, SAVE_ANS, -1), None, None, False, None)
-    return 0 if scaled is None else spread_deviations(node, f, scaled, 1.0)
+cdef object slope_of_squares(Node node, Frame f, const ArrayView* x, unsigned long long mask, bint root):
+    """What the gradient is for each (x - mean): twice of it over N - correction, or of a root's. None: declined."""
+    cdef Py_ssize_t dims[MOST_AXES]
+    cdef Py_ssize_t count = 1
+    cdef int d
+    cdef object correction = (<list>node.args)[2], g = f.grad
+    if not (PyFloat_CheckExact(correction) or PyLong_CheckExact(correction)):
+        return None
+    for d in range(x.ndim):
+        dims[d] = 1 if (mask >> d) & 1 else x.dims[d]
+        if (mask >> d) & 1:
+            count *= x.dims[d]
+    if root:
+        g = computed(SCALED, g, saved_for(node, SAVE_ANS, -1), None, None, False, None)
+    if g is None or not count - correction > 0:
+        return None
+    return binary_loop(MULTIPLY, reshaped(g, x.ndim, dims), (1.0 if root else 2.0) / (count - correction), None)
+
+
+# Gradients
+
+cdef inline bint asked_for(const Reduction* r, object x, list args) except -1:
+    """Whether the parameters are those that the rule is for."""
+    if r.parameters == AXIS_DTYPE_INITIAL:
+        return is_plain_scan(x, args)
+    return r.parameters != AXIS_DTYPE_KEEPDIMS or args[2] is None
+
+
+cdef inline object operand(Node node, Frame f, char letter, object base, const ArrayView* v, const Lines* l):
+    """What a kernel reads (Reduction.operands), in the form that it reads it in. None: declined."""
+    cdef ArrayView o
+    cdef Py_ssize_t count = 0
+    cdef object out
+    if letter == c"x" or letter == c"y":
+        return base
+    if letter == c"l":
+        return laid_along(f.grad, base)
+    if letter == c"g":
+        if real_view(f.grad, &o) != v.slot or not same_shape(&o, v) or not (o.f_order if l.turned else o.c_order):
+            return None
+        return f.grad
+    if letter == c"m":
+        out = means(base, (<list>node.args)[1], &count)
+    elif letter == c"v" or letter == c"d":
+        out = slope_of_squares(node, f, v, l.mask, letter == c"d")
+    else:
+        out = f.grad if letter == c"r" else saved_for(node, SAVE_ANS, -1)
+    out = row_major(out)
+    return out if real_view(out, &o) == v.slot and o.size == l.results else None
+
+
+cdef inline object buffer_like(Node node, const ArrayView* v):
+    """The gradient that waits at edge 0, if it is a large row-major array of the shape and dtype in `v`, else None."""
+    cdef ArrayView w
+    cdef object out = None if v.size <= FILL_SIZE else waiting_gradient(node)
+    if out is None or view_of(out, &w) != v.slot or not w.c_order or not w.writeable:
+        return None
+    return out if same_shape(v, &w) else None
+
+
+cdef int rule_reduction(Node node, Frame f) except -1:
+    cdef const Reduction* r = <const Reduction*>planned_row(<Op>node.op)
+    cdef ArrayView v, o
+    cdef Lines l
+    cdef unsigned long long mask = 0
+    cdef const char* given[3]
+    cdef row_kernel kernel = r.rule.kernel
+    cdef int k = 0, errors
+    cdef list args = <list>node.args
+    cdef object base, out = None, first = None, second = None, third = None     # which hold what is read
+    if r.base == OF_INPUT:
+        base = saved_for(node, SAVE_INPUT, 0)
+    else:
+        write_out_gradient(f)
+        base = saved_for(node, SAVE_ANS, -1) if r.base == OF_RESULT else f.grad
+    if real_view(base, &v) < 0 or v.ndim > MOST_AXES or not asked_for(r, base, args) \
+            or not axis_mask(args[1], v.ndim, &mask):
+        return 0
+    if not plan(&v, mask, &r.rule, r.keeps_shape, r.any_axes, &l):
+        if r.base == OF_INPUT and not v.c_order:
+            base = row_major(base)
+            view_of(base, &v)
+        if v.slot < 0 or not v.c_order or not plan(&v, mask, &r.rule, r.keeps_shape, r.any_axes, &l):
+            return 0 if r.finish == AS_IT_IS else deviations_by_parts(node, f, r, base, &v, mask)
+    while r.operands[k] != 0:
+        out = operand(node, f, r.operands[k], base, &v, &l)
+        if view_of(out, &o) < 0 or r.finite and r.operands[k] == c"a" and not all_finite(o.slot, o.data, o.size):
+            return 0
+        given[k] = o.data
+        if k == 0:
+            first = out
+        elif k == 1:
+            second = out
+        else:
+            third = out
+        k += 1
+    out = buffer_like(node, &v) if r.adding != NULL and not l.turned else None
+    if out is not None:
+        report(r.rule.name, run(&r.rule, r.adding, given, out, &l))
+        return 1
+    out = place_for(f, base, first if r.base != OF_INPUT else second) if r.keeps_shape else empty_dense(base)
+    errors = run(&r.rule, kernel, given, out, &l)
+    if errors & r.rule.declined:
+        return 0
+    report(r.rule.name, errors)
+    return 1 + set_out(f, 0, out, True)
+
+
+cdef inline object place_for(Frame f, object like, object g):
+    """The memory of the gradient that is read, if that is the engine's or a copy, else a new array."""
+    cdef ArrayView v
+    view_of(g, &v)
+    return g if v.writeable and (f.owned or g is not f.grad) else empty_dense(like)
+
+
+cdef int deviations_by_parts(Node node, Frame f, const Reduction* r, object x, const ArrayView* v,
+                             unsigned long long mask) except -1:
+    """The gradient of a variance over axes apart from each other."""
+    cdef Py_ssize_t count = 0
+    cdef object out, mean = means(x, (<list>node.args)[1], &count), g = None
+    if mean is not None:
+        g = slope_of_squares(node, f, v, mask, r.finish == DEVIATION)
+    if g is None:
+        return 0
+    out = product(SUBTRACT, x, mean, None)
+    return 1 + set_out(f, 0, product(MULTIPLY, out, g, out), True)
 
 
 # The gradients of sums
@@ -362,20 +553,21 @@ cdef bint added_to_waiting(Node node, GradMeta meta, object g, unsigned long lon
     return True
 
 
-cdef int reduced_by(Node node, Frame f, bint mean) except -1:
-    cdef ArrayView g, r
+cdef int rule_repeated(Node node, Frame f) except -1:
+    """The gradient of a sum or a mean."""
+    cdef const Reduction* r = <const Reduction*>planned_row(<Op>node.op)
+    cdef ArrayView g, o
     cdef GradMeta meta
     cdef unsigned long long mask = 0
-    cdef object slot, out, grad = f.grad
+    cdef object slot = saved_value(node, 0), out, grad = f.grad
     cdef Py_ssize_t count = 1
     cdef int d
-    slot = saved_value(node, 0)
     if type(slot) is not GradMeta or real_view(grad, &g) < 0:
         return 0
     meta = <GradMeta>slot
     if meta.ndim > 8 or not axis_mask((<list>node.args)[1], meta.ndim, &mask):
         return 0
-    if mean:
+    if r.finish == MEAN:
         for d in range(meta.ndim):
             if (mask >> d) & 1:
                 count *= meta.dims[d]
@@ -389,228 +581,30 @@ cdef int reduced_by(Node node, Frame f, bint mean) except -1:
     out = spread(node, grad, meta, mask)
     if out is None:
         return 0
-    view_of(out, &r)
-    return 1 + set_out(f, 0, out, r.writeable)
+    view_of(out, &o)
+    return 1 + set_out(f, 0, out, o.writeable)
 
 
-cdef int rule_sum(Node node, Frame f) except -1:
-    return reduced_by(node, f, False)
-
-cdef int rule_mean(Node node, Frame f) except -1:
-    return reduced_by(node, f, True)
-
-
-# softmax, log_softmax and logsumexp
-
-cdef bint has_softmax(int slot) except -1:
-    """Whether NumPy's loops for exp and log may be trusted."""
-    if LOOPS.exp == NULL:
-        LOOPS.log = loop_set("log")
-        LOOPS.exp = loop_set("exp")
-    return LOOPS.exp.fn[slot] != NULL and LOOPS.log.fn[slot] != NULL
-
-
-cdef bint along(Call* c, object x, object axis, ArrayView* v) except -1:
-    """Whether a row-major array is normalised within rows (over its last axes, or over all), or along one axis."""
-    if begin(c, x, axis, v) and v.c_order and v.ndim > 0 and not c.rows.leading:
-        return has_softmax(c.slot)
-    c.mask = 0
-    if not PyLong_CheckExact(axis) or not begin_scan(c, x, axis, v) or not v.c_order:
-        return False
-    c.mask = 1ULL << (axis if axis >= 0 else axis + v.ndim)
-    return has_softmax(c.slot)
-
-
-cdef object working_space(Call* c, object like):
-    cdef Py_ssize_t room = softmax_room(&c.rows)
-    return empty_c(like, 1, &room)
-
-
-cdef object normalised(object args, row_kernel kernel):
-    """softmax or log_softmax. None: declined, or with an error that the plain way reports."""
-    cdef ArrayView x
-    cdef Call c
-    cdef int errors
-    cdef object out
-    if not along(&c, args[0], args[1], &x) or not give(&c, args[0], &x):
-        return None
-    out = empty_dense(args[0])
-    errors = run(&c, kernel, out, working_space(&c, out))
-    if errors & ~FPE_UNDER:
-        return None
-    report("exp", errors)
-    return out
-
-
-cdef object forward_softmax(object args):
-    return normalised(args, softmax)
-
-
-cdef object forward_log_softmax(object args):
-    return normalised(args, log_softmax)
-
-
-cdef int normalised_rule(Node node, Frame f, row_kernel kernel, const char* name) except -1:
-    cdef ArrayView g, y
-    cdef Call c
-    cdef object ans = saved_for(node, SAVE_ANS, -1), out
-    write_out_gradient(f)
-    if not along(&c, ans, (<list>node.args)[1], &y) or not give(&c, f.grad, &g) or not g.c_order \
-            or not same_shape(&g, &y) or not give(&c, ans, &y):
-        return 0
-    out = place_for(f, &g, ans)
-    report(name, run(&c, kernel, out, working_space(&c, ans)))
-    return 1 + set_out(f, 0, out, True)
-
-
-cdef int rule_softmax(Node node, Frame f) except -1:
-    return normalised_rule(node, f, softmax_gradient, "multiply")
-
-
-cdef int rule_log_softmax(Node node, Frame f) except -1:
-    return normalised_rule(node, f, log_softmax_gradient, "subtract")
-
-
-cdef object forward_logsumexp(object args):
-    """None: declined, or with an error that the plain way reports."""
-    cdef ArrayView x
-    cdef Call c
-    cdef Py_ssize_t dims[8]
-    cdef int errors, n_dims
-    cdef object out
-    if not along(&c, args[0], args[1], &x) or not give(&c, args[0], &x):
-        return None
-    n_dims = reduced_dims(x.ndim, x.dims, c.mask, args[2], dims)
-    out = empty_c(args[0], n_dims, dims)
-    errors = run(&c, logsumexp, out, working_space(&c, out))
-    if errors & ~FPE_UNDER:
-        return None
-    report("exp", errors)
-    return out
-
-
-cdef int rule_logsumexp(Node node, Frame f, object saved, object axis, bint turned) except -1:
-    cdef ArrayView x, ans, g
-    cdef Call c
-    cdef object out
-    if not along(&c, saved, axis, &x) or not give(&c, saved, &x) \
-            or not give(&c, saved_for(node, SAVE_ANS, -1), &ans) or not give(&c, f.grad, &g) \
-            or not all_finite(c.slot, ans.data, ans.size):
-        return 0
-    out = empty_dense(saved)
-    report("exp", run(&c, logsumexp_gradient, out, working_space(&c, saved)))
-    return 1 + set_out(f, 0, out, True)
-
-
-# Scans
-
-cdef bint begin_scan(Call* c, object x, object axis, ArrayView* v) except -1:
-    """A call on a dense array that is gone through along `axis`: an int, or None for all axes. False: another."""
-    cdef Around a
-    c.slot = real_view(x, v)
-    c.n_given = 0
-    c.rows.leading = False
-    if axis is None:
-        c.rows.outer = c.rows.behind = 1
-        c.rows.inner = v.size
-        return c.slot >= 0 and v.c_order and 0 < v.ndim <= 8 and v.size > 0
-    if c.slot < 0 or not as_it_lies(v, axis, &a):
-        return False
-    c.rows.outer, c.rows.inner, c.rows.behind = a.outer, a.n, a.inner
-    return True
-
-
-cdef bint plain_scan(object x, object args) except -1:
-    """Whether a cumulative function got nothing but an axis, or none for an array of one."""
-    cdef ArrayView v
-    return args[2] is None and args[3] is False and (args[1] is not None or view_of(x, &v) >= 0 and v.ndim == 1)
-
-
-cdef object accumulated(object x, object axis, bint product):
-    """NumPy's accumulate along an axis, without a step through memory between one addition and the next."""
-    cdef ArrayView v
-    cdef Call c
-    cdef object out
-    if axis is None and (view_of(x, &v) < 0 or v.ndim != 1) or not begin_scan(&c, x, axis, &v) or not give(&c, x, &v):
-        return None
-    out = empty_dense(x)
-    report("accumulate", run(&c, cumulative_prod if product else cumulative_sum, out))
-    return out
-
-
-cdef object forward_cumulative_sum(object args):
-    return accumulated(args[0], args[1], False) if args[2] is None and args[3] is False else None
-
-
-cdef object forward_cumulative_prod(object args):
-    return accumulated(args[0], args[1], True) if args[2] is None and args[3] is False else None
-
-
-cdef object one_step(Call* c, object like):
-    return empty_c(like, 1, &c.rows.behind)
-
-
-cdef int rule_cumulative_sum(Node node, Frame f) except -1:
-    cdef ArrayView g
-    cdef Call c
-    cdef object out
-    write_out_gradient(f)
-    if not plain_scan(f.grad, node.args) or not begin_scan(&c, f.grad, (<list>node.args)[1], &g) \
-            or not give(&c, f.grad, &g):
-        return 0
-    out = place_for(f, &g, f.grad)
-    report("add", run(&c, cumulative_sum_gradient, out))
-    return 1 + set_out(f, 0, out, True)
-
-
-cdef int rule_cumulative_prod(Node node, Frame f) except -1:
-    cdef ArrayView x, g
-    cdef Call c
-    cdef object saved = saved_for(node, SAVE_INPUT, 0), grad, out
-    if not plain_scan(saved, node.args) or not begin_scan(&c, saved, (<list>node.args)[1], &x) \
-            or not give(&c, saved, &x):
-        return 0
-    grad = laid_along(f.grad, saved)
-    if grad is None:
-        return 0
-    view_of(grad, &g)
-    c.given[1] = g.data
-    out = place_for(f, &g, saved) if grad is f.grad else grad
-    report("multiply", run(&c, cumulative_prod_gradient, out, one_step(&c, saved)))
-    return 1 + set_out(f, 0, out, True)
-
+# Recurrences, for rules of the table
 
 def reversed_recurrence(x, g):
     """s with s[k] = g[k] + x[k + 1] * s[k + 1] along the last axis of plain arrays. None: declined."""
-    cdef ArrayView v, r
-    cdef Call c
+    cdef ArrayView v, w, o
+    cdef Lines l
+    cdef const char* given[2]
+    cdef char* made[1]
     cdef object out
     if not fast_enabled():
         return None
     x, g = row_major(x), row_major(g)
-    if x is None or g is None or not begin_scan(&c, x, -1, &v) or not give(&c, x, &v) or not give(&c, g, &r) \
-            or not same_shape(&v, &r):
+    if x is None or g is None or view_of(x, &v) != view_of(g, &w) or not same_shape(&v, &w) or v.size == 0 or v.ndim == 0:
         return None
+    plan_lines(&v, 1ULL << (v.ndim - 1), &l)
     out = empty_dense(x)
-    report("multiply", run(&c, backward_recurrence, out))
+    view_of(out, &o)
+    given[0], given[1], made[0] = v.data, w.data, o.data
+    report("multiply", backward_recurrence(&LOOPS, given, made, &l))
     return out
-
-
-cdef int rule_prod(Node node, Frame f, object saved, object axis, bint turned) except -1:
-    """Over one axis, or all."""
-    cdef ArrayView x, g
-    cdef Call c
-    cdef object out
-    cdef int errors
-    if (<list>node.args)[2] is not None or not begin_scan(&c, saved, axis, &x) or not x.c_order \
-            or not give(&c, saved, &x) or not give(&c, f.grad, &g) or g.size != c.rows.outer * c.rows.behind:
-        return 0
-    out = empty_dense(saved)
-    errors = run(&c, prod_gradient, out, one_step(&c, saved))
-    if errors & FPE_INVALID:                # the table's rule tells overflow beside zeros from infinities
-        return 0
-    report("multiply", errors)
-    return 1 + set_out(f, 0, out, True)
 
 
 # Division
@@ -642,19 +636,21 @@ cdef int rule_divide(Node node, Frame f) except -1:
 
 cdef bint both_quotients(Node node, Frame f, object ans, object divisor) except -1:
     """g / divisor, and -g * ans / divisor as narrow_quotient has it, in one pass over g. False: declined."""
-    cdef ArrayView g, y, z
-    cdef Call c
+    cdef ArrayView g, y, z, o, t
+    cdef Lines l
+    cdef const char* given[3]
+    cdef char* made[2]
     cdef GradMeta meta = narrow(node, f, 1)
-    cdef int d, lead
+    cdef unsigned long long mask = 0
+    cdef int d, lead, slot
     cdef object out, total
-    if meta is not None:
-        write_out_gradient(f)
-    c.slot = real_view(f.grad, &g)
-    c.n_given = 0
-    c.mask = 0
-    if meta is None or c.slot < 0 or not g.c_order or g.size == 0 or g.ndim > 8 or not give(&c, f.grad, &g) \
-            or not give(&c, ans, &y) or not same_shape(&g, &y) or not give(&c, divisor, &z) or z.ndim != meta.ndim \
-            or ADD.fn[c.slot] == NULL:
+    if meta is None:
+        return False
+    write_out_gradient(f)
+    slot = real_view(f.grad, &g)
+    if slot < 0 or not g.c_order or g.size == 0 or g.ndim > MOST_AXES or real_view(ans, &y) != slot or not y.c_order \
+            or not same_shape(&g, &y) or real_view(divisor, &z) != slot or not z.c_order or z.ndim != meta.ndim \
+            or ADD.fn[slot] == NULL:
         return False
     lead = g.ndim - z.ndim
     for d in range(g.ndim):
@@ -662,15 +658,20 @@ cdef bint both_quotients(Node node, Frame f, object ans, object divisor) except 
             continue
         if d >= lead and z.dims[d - lead] != 1:
             return False
-        c.mask |= 1ULL << d
+        mask |= 1ULL << d
     for d in range(z.ndim):
         if meta.dims[d] != z.dims[d]:
             return False
-    if not split_axes(f.grad, c.mask, &c.rows):
+    plan_lines(&g, mask, &l)
+    if not l.regular:
         return False
     total = empty_dense(divisor)
-    out = place_for(f, &g, f.grad)
-    report("divide", run(&c, quotients, out, total))
+    out = f.grad if f.owned and g.writeable else empty_dense(f.grad)
+    view_of(out, &o)
+    view_of(total, &t)
+    given[0], given[1], given[2] = g.data, y.data, z.data
+    made[0], made[1] = o.data, t.data
+    report("divide", quotients(&LOOPS, given, made, &l))
     return set_outs(f, out, negated(into(DIVIDE, total, divisor)))
 
 
@@ -695,3 +696,38 @@ cdef object quotient_by_parts(Frame f, object ans, object divisor):
     if out is None:
         return None
     return negated(combined(DIVIDE, out, divisor, True))
+
+
+# Into the table
+
+cdef Planned PLANNED[MOST_ROWS]
+cdef tuple _parameters = (                  # by Parameters
+    ("x", "axis"), ("x", "axis", "keepdims"), ("x", "axis", "dtype", "keepdims"),
+    ("x", "axis", "correction", "keepdims"), ("x", "axis", "dtype", "include_initial"),
+)
+# Operation -> what its nodes have to keep for the rule.
+cdef dict _kept = {
+    "sum": ("x_meta",), "mean": ("x_meta",), "var": ("x",), "std": ("x", "ans"), "max": ("x", "ans"),
+    "min": ("x", "ans"), "prod": ("x",), "logsumexp": ("x", "ans"), "softmax": ("ans",), "log_softmax": ("ans",),
+    "cumulative_sum": (), "cumulative_prod": ("x",),
+}
+
+
+cdef int attach_reductions(dict ops, list forwards, list done) except -1:
+    """Give the operations of the catalogue their plans and rules."""
+    cdef const Reduction* r
+    cdef Op op
+    cdef int k
+    for k, name in enumerate(_kept):
+        r = reduction_named(name.encode())
+        op = ops.get(name)
+        if op is None or op.params != _parameters[<int>r.parameters]:
+            continue
+        PLANNED[k].forward = forward_reduction
+        PLANNED[k].row = r
+        op.loops = &PLANNED[k]
+        op.fast_kind = KIND_PLANNED
+        forwards.append(name)
+        attach(ops, name, rule_repeated if r.rule.kernel == NULL else rule_reduction, _kept[name], done)
+    attach(ops, "divide", rule_divide, ("x2", "ans"), done)
+    return 0

@@ -1,8 +1,8 @@
 // Reductions and what they send back, over plain memory: one pass each.
-// May include: shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
+// May include: lines.hpp, rules.hpp, shared_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
 //
-// An array counts as rows (struct Rows). What is reduced, and what stands for it in a gradient, has one element for
-// each row, or (`leading`) one for each column. Each kernel computes what the table spells, in the same order of
+// Each goes through an array as `lines` says: rows of `along` elements one after the other, or (`behind` above 1) columns
+// beside each other. What is reduced, and what stands for it in a gradient, has one element for each. Each kernel computes what the table spells, in the same order of
 // operations, with NumPy's own loops for exp, log and sums. A kernel of backward may write over the gradient that it
 // reads.
 #pragma once
@@ -11,6 +11,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "lines.hpp"
 #include "rules.hpp"
 #include "shared_loops.hpp"
 
@@ -18,20 +19,21 @@ namespace arraygrad {
 
 // What kernels call of NumPy, and what NumPy begins a sum with.
 struct RowLoops {
-    const LoopSet *add, *exp, *log;
+    const LoopSet *add, *exp, *log, *maximum, *minimum;
     double start;
+    Team* team;
 };
 
 // Reads the arrays `in`, writes `out`; returns the error bits raised.
-typedef int (*row_kernel)(const RowLoops* f, int slot, const char* const* in, char* const* out, const Rows* rows);
+typedef int (*row_kernel)(const RowLoops* f, const char* const* in, char* const* out, const Lines* lines);
 
-// The function NAME_of<T>(f, in, out, rows) as a row_kernel.
+// The function NAME_of<T>(f, in, out, lines) as a row_kernel.
 #define ARRAYGRAD_ROW_KERNEL(NAME)                                                                                     \
-    static inline int NAME(const RowLoops* f, int slot, const char* const* in, char* const* out, const Rows* rows) {   \
-        return unlocked(rows->outer * rows->inner * rows->behind, [=] {                                                \
+    static inline int NAME(const RowLoops* f, const char* const* in, char* const* out, const Lines* lines) {           \
+        return unlocked(lines->size, [=] {                                                                             \
             fp_begin();                                                                                                \
-            if (slot == SLOT_F64) NAME##_of<double>(*f, (const double* const*)in, (double* const*)out, *rows);         \
-            else NAME##_of<float>(*f, (const float* const*)in, (float* const*)out, *rows);                             \
+            if (lines->slot == SLOT_F64) NAME##_of<double>(*f, (const double* const*)in, (double* const*)out, *lines); \
+            else NAME##_of<float>(*f, (const float* const*)in, (float* const*)out, *lines);                            \
             return fp_end();                                                                                           \
         });                                                                                                            \
     }
@@ -79,6 +81,15 @@ template <typename T, typename F> static inline void by_columns(T* sums, T start
     }
 }
 
+// Sums, in the order of numpy.add.reduce.
+static inline int sums(const RowLoops* f, const char* const* in, char* const* out, const Lines* lines) {
+    const float single = (float)f->start;
+    const Rows rows = lines->behind > 1 ? Rows{lines->along, lines->behind, true, 1}
+                                        : Rows{lines->before, lines->along, false, 1};
+    return share_sum(f->team, f->add, lines->slot, (char*)in[0], out[0], rows,
+                     lines->slot == SLOT_F64 ? (char*)&f->start : (char*)&single, lines->behind > 1 ? lines->before : 1);
+}
+
 // Variances: sums of (x - mean)^2, and (x - mean) * g.
 
 ARRAYGRAD_ROW_FUNCTION(add_squares, , void, (const T* x, const T* mean, T* out, isize n, isize rows, isize step),
@@ -96,27 +107,35 @@ ARRAYGRAD_ROW_FUNCTION(deviations_of_columns, , void, (const T* x, const T* mean
 ARRAYGRAD_ROW_FUNCTION(deviations_of_row, , void, (const T* x, T mean, T g, T* out, isize n),
     for (isize j = 0; j < n; j++) out[j] = (x[j] - mean) * g;)
 
-template <typename T> static void sum_squares_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) {
+template <typename T> static void sum_squares_of(const RowLoops& f, const T* const* in, T* const* out, const Lines& r) {
     const T *x = in[0], *mean = in[1];
-    if (r.leading) {
-        by_columns(out[0], T(f.start), r.inner, [&](isize k, isize n) {
-            add_squares(x + k, mean + k, out[0] + k, n, r.outer, r.inner);
-        });
+    if (r.behind > 1) {
+        T* sums = out[0];
+        for (isize i = 0; i < r.before; i++, x += r.along * r.behind, mean += r.behind, sums += r.behind)
+            by_columns(sums, T(f.start), r.behind, [&](isize k, isize n) {
+                add_squares(x + k, mean + k, sums + k, n, r.along, r.behind);
+            });
         return;
     }
-    for (isize i = 0; i < r.outer; i++) {
-        auto make = [&](isize from, isize n, T* to) { squares(x + i * r.inner + from, mean[i], to, n); };
-        out[0][i] = T(f.start) + pairwise_sum<T>(f.add, make, 0, r.inner);
+    for (isize i = 0; i < r.before; i++) {
+        auto make = [&](isize from, isize n, T* to) { squares(x + i * r.along + from, mean[i], to, n); };
+        out[0][i] = T(f.start) + pairwise_sum<T>(f.add, make, 0, r.along);
     }
 }
 ARRAYGRAD_ROW_KERNEL(sum_squares)
 
-template <typename T> static void deviations_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
-    const T *mean = in[1], *g = in[2];
-    for (isize i = 0; i < r.outer; i++) {
-        const isize at = i * r.inner;
-        if (r.leading) deviations_of_columns(in[0] + at, mean, g, out[0] + at, r.inner);
-        else deviations_of_row(in[0] + at, mean[i], g[i], out[0] + at, r.inner);
+template <typename T> static void deviations_of(const RowLoops&, const T* const* in, T* const* out, const Lines& r) {
+    const T *x = in[0], *mean = in[1], *g = in[2];
+    T* to = out[0];
+    for (isize i = 0; i < r.before; i++) {
+        if (r.behind == 1) {
+            deviations_of_row(x + i * r.along, mean[i], g[i], to + i * r.along, r.along);
+            continue;
+        }
+        for (isize k = 0; k < r.along; k++, x += r.behind, to += r.behind)
+            deviations_of_columns(x, mean, g, to, r.behind);
+        mean += r.behind;
+        g += r.behind;
     }
 }
 ARRAYGRAD_ROW_KERNEL(deviations)
@@ -136,24 +155,26 @@ ARRAYGRAD_ROW_FUNCTION(quotients_of_row, , void, (const T* g, const T* y, T z, T
         out[j] = gj / z;
     })
 
-template <typename T> static void quotients_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) {
+template <typename T> static void quotients_of(const RowLoops& f, const T* const* in, T* const* out, const Lines& r) {
     const T *g = in[0], *y = in[1], *z = in[2];
-    T* sum = out[1];
-    if (r.leading) {
-        by_columns(sum, T(f.start), r.inner, [&](isize k, isize n) {
-            for (isize i = 0; i < r.outer; i++) {
-                const isize at = i * r.inner + k;
-                quotients_of_columns(g + at, y + at, z + k, out[0] + at, sum + k, n);
-            }
-        });
+    T *to = out[0], *sum = out[1];
+    if (r.behind > 1) {
+        for (isize i = 0; i < r.before; i++, z += r.behind, sum += r.behind) {
+            by_columns(sum, T(f.start), r.behind, [&](isize k, isize n) {
+                for (isize j = 0; j < r.along; j++) {
+                    const isize at = (i * r.along + j) * r.behind + k;
+                    quotients_of_columns(g + at, y + at, z + k, to + at, sum + k, n);
+                }
+            });
+        }
         return;
     }
-    for (isize i = 0; i < r.outer; i++) {
-        auto make = [&](isize from, isize n, T* to) {
-            const isize at = i * r.inner + from;
-            quotients_of_row(g + at, y + at, z[i], out[0] + at, to, n);
+    for (isize i = 0; i < r.before; i++) {
+        auto make = [&](isize from, isize n, T* terms) {
+            const isize at = i * r.along + from;
+            quotients_of_row(g + at, y + at, z[i], to + at, terms, n);
         };
-        sum[i] = T(f.start) + pairwise_sum<T>(f.add, make, 0, r.inner);
+        sum[i] = T(f.start) + pairwise_sum<T>(f.add, make, 0, r.along);
     }
 }
 ARRAYGRAD_ROW_KERNEL(quotients)
@@ -187,19 +208,19 @@ ARRAYGRAD_ROW_FUNCTION(softmax_back, , void, (const T* g, const T* y, T sum, T* 
 ARRAYGRAD_ROW_FUNCTION(log_softmax_back, , void, (const T* g, const T* e, T sum, T* out, isize n),
     ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[j] = g[j] - e[j] * sum;)
 
-static inline isize rows_together(const Rows& r) {
-    const isize most = r.inner < TOGETHER ? TOGETHER / r.inner : 1;
-    return most < r.outer ? most : r.outer;
+static inline isize rows_together(const Lines& r) {
+    const isize most = r.along < TOGETHER ? TOGETHER / r.along : 1;
+    return most < r.before ? most : r.before;
 }
 
-static inline isize columns_together(const Rows& r) {
-    const isize most = r.inner < TOGETHER / 32 ? TOGETHER / r.inner : 64;       // loops over fewer cost more than memory
+static inline isize columns_together(const Lines& r) {
+    const isize most = r.along < TOGETHER / 32 ? TOGETHER / r.along : 64;       // loops over fewer cost more than memory
     return most < r.behind ? most : r.behind;
 }
 
 // Elements of the working space (the second of `out`) of the kernels that follow.
-static inline isize softmax_room(const Rows* r) {
-    return r->behind > 1 ? columns_together(*r) * (r->inner + 2) : rows_together(*r) * (r->inner + 1);
+static inline isize softmax_room(const Lines* r) {
+    return r->behind > 1 ? columns_together(*r) * (r->along + 2) : rows_together(*r) * (r->along + 1);
 }
 
 // The steps of some columns, `behind` elements apart, go into dense memory and back.
@@ -245,41 +266,41 @@ ARRAYGRAD_ROW_FUNCTION(columns_log_softmax_back, , void, (const T* g, const T* e
             out[k * behind + j] = g[k * behind + j] - e[k * n + j] * sums[j];)
 
 // Calls f(at, first, n) for groups of columns: where the group begins in the array, and among the columns of all.
-template <typename F> static inline void by_groups(const Rows& r, F f) {
+template <typename F> static inline void by_groups(const Lines& r, F f) {
     const isize most = columns_together(r);
-    for (isize i = 0; i < r.outer; i++)
+    for (isize i = 0; i < r.before; i++)
         for (isize j = 0; j < r.behind; j += most)
-            f(i * r.inner * r.behind + j, i * r.behind + j, r.behind - j < most ? r.behind - j : most);
+            f(i * r.along * r.behind + j, i * r.behind + j, r.behind - j < most ? r.behind - j : most);
 }
 
 // exp(x - the largest of each column) in `work`, and then those, and the sums.
 template <typename T>
-static inline void exp_of_columns(const RowLoops& f, const T* x, T* work, const Rows& r, isize n) {
-    T *tops = work + r.inner * n, *sums = tops + n;
-    column_tops(x, tops, r.inner, r.behind, n);
-    columns_less(x, tops, work, r.behind, n, r.inner, n);
-    each_of(f.exp, work, work, r.inner * n);
-    column_sums(work, sums, T(f.start), n, r.inner, n);
+static inline void exp_of_columns(const RowLoops& f, const T* x, T* work, const Lines& r, isize n) {
+    T *tops = work + r.along * n, *sums = tops + n;
+    column_tops(x, tops, r.along, r.behind, n);
+    columns_less(x, tops, work, r.behind, n, r.along, n);
+    each_of(f.exp, work, work, r.along * n);
+    column_sums(work, sums, T(f.start), n, r.along, n);
 }
 
 // What comparisons with nan raise is among the errors, though the table's operations don't raise it.
 template <bool LOG, typename T>
-static inline void softmax_by(const RowLoops& f, const T* x, T* out, T* work, const Rows& r) {
+static inline void softmax_by(const RowLoops& f, const T* x, T* out, T* work, const Lines& r) {
     if (r.behind > 1) {
         by_groups(r, [&](isize at, isize, isize n) {
-            T *tops = work + r.inner * n, *sums = tops + n;
+            T *tops = work + r.along * n, *sums = tops + n;
             exp_of_columns(f, x + at, work, r, n);
-            if (!LOG) return columns_divided(work, sums, out + at, r.behind, r.inner, n);
+            if (!LOG) return columns_divided(work, sums, out + at, r.behind, r.along, n);
             each_of(f.log, sums, sums, n);
-            columns_less(x + at, tops, out + at, r.behind, r.behind, r.inner, n);
-            columns_less(out + at, sums, out + at, r.behind, r.behind, r.inner, n);
+            columns_less(x + at, tops, out + at, r.behind, r.behind, r.along, n);
+            columns_less(out + at, sums, out + at, r.behind, r.behind, r.along, n);
         });
         return;
     }
-    const isize most = rows_together(r), inner = r.inner;
+    const isize most = rows_together(r), inner = r.along;
     T* sums = work + most * inner;
-    for (isize i = 0; i < r.outer; i += most) {
-        const isize rows = r.outer - i < most ? r.outer - i : most;
+    for (isize i = 0; i < r.before; i += most) {
+        const isize rows = r.before - i < most ? r.before - i : most;
         T* to = out + i * inner;
         for (isize k = 0; k < rows; k++) {
             const T* row = x + (i + k) * inner;
@@ -296,25 +317,25 @@ static inline void softmax_by(const RowLoops& f, const T* x, T* out, T* work, co
 }
 
 template <bool LOG, typename T>
-static inline void softmax_rule_by(const RowLoops& f, const T* g, const T* y, T* out, T* work, const Rows& r) {
+static inline void softmax_rule_by(const RowLoops& f, const T* g, const T* y, T* out, T* work, const Lines& r) {
     if (r.behind > 1) {
         by_groups(r, [&](isize at, isize, isize n) {
-            T* sums = work + r.inner * n;
+            T* sums = work + r.along * n;
             if (LOG) {
-                for (isize k = 0; k < r.inner; k++) std::memcpy(work + k * n, y + at + k * r.behind, n * sizeof(T));
-                each_of(f.exp, work, work, r.inner * n);
-                column_sums(g + at, sums, T(f.start), r.behind, r.inner, n);
-                columns_log_softmax_back(g + at, work, sums, out + at, r.behind, r.inner, n);
+                for (isize k = 0; k < r.along; k++) std::memcpy(work + k * n, y + at + k * r.behind, n * sizeof(T));
+                each_of(f.exp, work, work, r.along * n);
+                column_sums(g + at, sums, T(f.start), r.behind, r.along, n);
+                columns_log_softmax_back(g + at, work, sums, out + at, r.behind, r.along, n);
             } else {
-                column_products(g + at, y + at, sums, T(f.start), r.behind, r.inner, n);
-                columns_softmax_back(g + at, y + at, sums, out + at, r.behind, r.inner, n);
+                column_products(g + at, y + at, sums, T(f.start), r.behind, r.along, n);
+                columns_softmax_back(g + at, y + at, sums, out + at, r.behind, r.along, n);
             }
         });
         return;
     }
-    const isize most = rows_together(r), inner = r.inner;
-    for (isize i = 0; i < r.outer; i += most) {
-        const isize rows = r.outer - i < most ? r.outer - i : most, at = i * inner;
+    const isize most = rows_together(r), inner = r.along;
+    for (isize i = 0; i < r.before; i += most) {
+        const isize rows = r.before - i < most ? r.before - i : most, at = i * inner;
         if (LOG) each_of(f.exp, y + at, work, rows * inner);
         else products(g + at, y + at, work, rows * inner);
         for (isize k = 0; k < rows; k++) {
@@ -327,11 +348,11 @@ static inline void softmax_rule_by(const RowLoops& f, const T* g, const T* y, T*
 }
 
 #define ARRAYGRAD_SOFTMAX(NAME, LOG)                                                                                   \
-    template <typename T> static void NAME##_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) { \
+    template <typename T> static void NAME##_of(const RowLoops& f, const T* const* in, T* const* out, const Lines& r) { \
         softmax_by<LOG>(f, in[0], out[0], out[1], r);                                                                  \
     }                                                                                                                  \
     template <typename T>                                                                                              \
-    static void NAME##_gradient_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) {              \
+    static void NAME##_gradient_of(const RowLoops& f, const T* const* in, T* const* out, const Lines& r) {              \
         softmax_rule_by<LOG>(f, in[0], in[1], out[0], out[1], r);                                                      \
     }                                                                                                                  \
     ARRAYGRAD_ROW_KERNEL(NAME)                                                                                         \
@@ -346,20 +367,20 @@ ARRAYGRAD_ROW_FUNCTION(weighted, , void, (const T* g, const T* e, T sum, T* out,
     const T factor = g[0];
     ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) out[j] = factor * (e[j] / sum);)
 
-template <typename T> static void logsumexp_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) {
+template <typename T> static void logsumexp_of(const RowLoops& f, const T* const* in, T* const* out, const Lines& r) {
     if (r.behind > 1) {
         by_groups(r, [&](isize at, isize first, isize n) {
-            T *tops = out[1] + r.inner * n, *sums = tops + n;
+            T *tops = out[1] + r.along * n, *sums = tops + n;
             exp_of_columns(f, in[0] + at, out[1], r, n);
             each_of(f.log, sums, sums, n);
             for (isize j = 0; j < n; j++) out[0][first + j] = sums[j] + tops[j];
         });
         return;
     }
-    const isize most = rows_together(r), inner = r.inner;
+    const isize most = rows_together(r), inner = r.along;
     T *work = out[1], *sums = work + most * inner;
-    for (isize i = 0; i < r.outer; i += most) {
-        const isize rows = r.outer - i < most ? r.outer - i : most;
+    for (isize i = 0; i < r.before; i += most) {
+        const isize rows = r.before - i < most ? r.before - i : most;
         T* to = out[0] + i;
         for (isize k = 0; k < rows; k++) {
             const T* row = in[0] + (i + k) * inner;
@@ -376,21 +397,21 @@ ARRAYGRAD_ROW_KERNEL(logsumexp)
 
 // Of rows whose value is finite.
 template <typename T>
-static void logsumexp_gradient_of(const RowLoops& f, const T* const* in, T* const* out, const Rows& r) {
+static void logsumexp_gradient_of(const RowLoops& f, const T* const* in, T* const* out, const Lines& r) {
     if (r.behind > 1) {
         by_groups(r, [&](isize at, isize first, isize n) {
-            T *e = out[1], *sums = e + r.inner * n;
-            columns_less(in[0] + at, in[1] + first, e, r.behind, n, r.inner, n);
-            each_of(f.exp, e, e, r.inner * n);
-            column_sums(e, sums, T(f.start), n, r.inner, n);
-            columns_weighted(in[2] + first, e, sums, out[0] + at, r.behind, r.inner, n);
+            T *e = out[1], *sums = e + r.along * n;
+            columns_less(in[0] + at, in[1] + first, e, r.behind, n, r.along, n);
+            each_of(f.exp, e, e, r.along * n);
+            column_sums(e, sums, T(f.start), n, r.along, n);
+            columns_weighted(in[2] + first, e, sums, out[0] + at, r.behind, r.along, n);
         });
         return;
     }
-    const isize most = rows_together(r), inner = r.inner;
+    const isize most = rows_together(r), inner = r.along;
     T* work = out[1];
-    for (isize i = 0; i < r.outer; i += most) {
-        const isize rows = r.outer - i < most ? r.outer - i : most;
+    for (isize i = 0; i < r.before; i += most) {
+        const isize rows = r.before - i < most ? r.before - i : most;
         for (isize k = 0; k < rows; k++) less_by(in[0] + (i + k) * inner, in[1][i + k], work + k * inner, inner);
         each_of(f.exp, work, work, rows * inner);
         for (isize k = 0; k < rows; k++) {
@@ -411,48 +432,48 @@ static inline bool all_finite(int slot, const char* x, isize n) {
     return slot == SLOT_F64 ? all_finite((const double*)x, n) : all_finite((const float*)x, n);
 }
 
-// Scans: `outer` times `inner` steps along an axis, each of `behind` elements. Gradients are recurrences from the end.
+// Scans: `before` times `along` steps, each of `behind` elements. Gradients are recurrences from the end.
 
 // Sums or products of what comes before, one step after the other, as NumPy accumulates.
-template <bool PRODUCTS, typename T> static inline void accumulate(const T* x, T* out, const Rows& r) {
+template <bool PRODUCTS, typename T> static inline void accumulate(const T* x, T* out, const Lines& r) {
     const isize n = r.behind;
-    for (isize i = 0; i < r.outer; i++, x += r.inner * n, out += r.inner * n) {
+    for (isize i = 0; i < r.before; i++, x += r.along * n, out += r.along * n) {
         if (n == 1) {                                       // what has come together stays in a register
             T last = out[0] = x[0];
-            for (isize k = 1; k < r.inner; k++) out[k] = last = PRODUCTS ? last * x[k] : last + x[k];
+            for (isize k = 1; k < r.along; k++) out[k] = last = PRODUCTS ? last * x[k] : last + x[k];
             continue;
         }
         std::memcpy(out, x, (std::size_t)n * sizeof(T));
-        for (isize k = 1; k < r.inner; k++) {
+        for (isize k = 1; k < r.along; k++) {
             const T *last = out + (k - 1) * n, *next = x + k * n;
             T* to = out + k * n;
             ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) to[j] = PRODUCTS ? last[j] * next[j] : last[j] + next[j];
         }
     }
 }
-template <typename T> static void cumulative_sum_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+template <typename T> static void cumulative_sum_of(const RowLoops&, const T* const* in, T* const* out, const Lines& r) {
     accumulate<false>(in[0], out[0], r);
 }
-template <typename T> static void cumulative_prod_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+template <typename T> static void cumulative_prod_of(const RowLoops&, const T* const* in, T* const* out, const Lines& r) {
     accumulate<true>(in[0], out[0], r);
 }
 ARRAYGRAD_ROW_KERNEL(cumulative_sum)
 ARRAYGRAD_ROW_KERNEL(cumulative_prod)
 
 template <typename T>
-static void cumulative_sum_gradient_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+static void cumulative_sum_gradient_of(const RowLoops&, const T* const* in, T* const* out, const Lines& r) {
     const isize n = r.behind;
-    for (isize i = 0; i < r.outer; i++) {
-        const T* g = in[0] + i * r.inner * n;
-        T* to = out[0] + i * r.inner * n;
+    for (isize i = 0; i < r.before; i++) {
+        const T* g = in[0] + i * r.along * n;
+        T* to = out[0] + i * r.along * n;
         if (n == 1) {                                       // the sum stays in a register
-            T sum = to[r.inner - 1] = g[r.inner - 1];
-            for (isize k = r.inner - 2; k >= 0; k--) to[k] = sum = sum + g[k];
+            T sum = to[r.along - 1] = g[r.along - 1];
+            for (isize k = r.along - 2; k >= 0; k--) to[k] = sum = sum + g[k];
             continue;
         }
-        for (isize k = r.inner - 1; k >= 0; k--)
+        for (isize k = r.along - 1; k >= 0; k--)
             ARRAYGRAD_INDEPENDENT for (isize j = k * n; j < k * n + n; j++)
-                to[j] = k == r.inner - 1 ? g[j] : to[j + n] + g[j];
+                to[j] = k == r.along - 1 ? g[j] : to[j + n] + g[j];
     }
 }
 ARRAYGRAD_ROW_KERNEL(cumulative_sum_gradient)
@@ -460,26 +481,26 @@ ARRAYGRAD_ROW_KERNEL(cumulative_sum_gradient)
 // The product of what comes before an element times s, with s[k] = g[k] + x[k + 1] s[k + 1]: nothing is divided. The
 // second of `out` has room for one step.
 template <typename T>
-static void cumulative_prod_gradient_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+static void cumulative_prod_gradient_of(const RowLoops&, const T* const* in, T* const* out, const Lines& r) {
     const isize n = r.behind;
     T* before = out[1];
-    for (isize i = 0; i < r.outer; i++) {
-        const T *x = in[0] + i * r.inner * n, *g = in[1] + i * r.inner * n;
-        T* to = out[0] + i * r.inner * n;
+    for (isize i = 0; i < r.before; i++) {
+        const T *x = in[0] + i * r.along * n, *g = in[1] + i * r.along * n;
+        T* to = out[0] + i * r.along * n;
         if (n == 1) {
-            T s = to[r.inner - 1] = g[r.inner - 1], product = T(1);
-            for (isize k = r.inner - 2; k >= 0; k--) to[k] = s = g[k] + x[k + 1] * s;
-            for (isize k = 0; k < r.inner; k++) {
+            T s = to[r.along - 1] = g[r.along - 1], product = T(1);
+            for (isize k = r.along - 2; k >= 0; k--) to[k] = s = g[k] + x[k + 1] * s;
+            for (isize k = 0; k < r.along; k++) {
                 to[k] = product * to[k];
                 product *= x[k];
             }
             continue;
         }
-        for (isize k = r.inner - 1; k >= 0; k--)
+        for (isize k = r.along - 1; k >= 0; k--)
             ARRAYGRAD_INDEPENDENT for (isize j = k * n; j < k * n + n; j++)
-                to[j] = k == r.inner - 1 ? g[j] : g[j] + x[j + n] * to[j + n];
+                to[j] = k == r.along - 1 ? g[j] : g[j] + x[j + n] * to[j + n];
         for (isize j = 0; j < n; j++) before[j] = T(1);
-        for (isize k = 0; k < r.inner; k++)
+        for (isize k = 0; k < r.along; k++)
             ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
                 to[k * n + j] = before[j] * to[k * n + j];
                 before[j] *= x[k * n + j];
@@ -490,43 +511,43 @@ ARRAYGRAD_ROW_KERNEL(cumulative_prod_gradient)
 
 // s with s[k] = g[k] + x[k + 1] s[k + 1]; what x does not pass on is not touched, so that zero times infinity is nothing.
 template <typename T>
-static void reversed_recurrence_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
-    for (isize i = 0; i < r.outer; i++) {
-        const T *x = in[0] + i * r.inner, *g = in[1] + i * r.inner;
-        T *to = out[0] + i * r.inner, s = to[r.inner - 1] = g[r.inner - 1];
-        for (isize k = r.inner - 2; k >= 0; k--) to[k] = s = x[k + 1] == T(0) ? g[k] : g[k] + x[k + 1] * s;
+static void reversed_recurrence_of(const RowLoops&, const T* const* in, T* const* out, const Lines& r) {
+    for (isize i = 0; i < r.before; i++) {
+        const T *x = in[0] + i * r.along, *g = in[1] + i * r.along;
+        T *to = out[0] + i * r.along, s = to[r.along - 1] = g[r.along - 1];
+        for (isize k = r.along - 2; k >= 0; k--) to[k] = s = x[k + 1] == T(0) ? g[k] : g[k] + x[k + 1] * s;
     }
 }
 ARRAYGRAD_ROW_KERNEL(reversed_recurrence)
 
 // g times the product of what comes before an element and the product of what comes after it.
 template <typename T>
-static void prod_gradient_of(const RowLoops&, const T* const* in, T* const* out, const Rows& r) {
+static void prod_gradient_of(const RowLoops&, const T* const* in, T* const* out, const Lines& r) {
     const isize n = r.behind;
     T* product = out[1];
-    for (isize i = 0; i < r.outer; i++) {
-        const T *x = in[0] + i * r.inner * n, *g = in[1] + i * n;
-        T* to = out[0] + i * r.inner * n;
+    for (isize i = 0; i < r.before; i++) {
+        const T *x = in[0] + i * r.along * n, *g = in[1] + i * n;
+        T* to = out[0] + i * r.along * n;
         if (n == 1) {
             T before = T(1), after = T(1);
-            for (isize k = 0; k < r.inner; k++) {
+            for (isize k = 0; k < r.along; k++) {
                 to[k] = before;
                 before *= x[k];
             }
-            for (isize k = r.inner - 1; k >= 0; k--) {
+            for (isize k = r.along - 1; k >= 0; k--) {
                 to[k] = g[0] * (to[k] * after);
                 after *= x[k];
             }
             continue;
         }
         for (isize j = 0; j < n; j++) product[j] = T(1);
-        for (isize k = 0; k < r.inner; k++)
+        for (isize k = 0; k < r.along; k++)
             ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
                 to[k * n + j] = product[j];
                 product[j] *= x[k * n + j];
             }
         for (isize j = 0; j < n; j++) product[j] = T(1);
-        for (isize k = r.inner - 1; k >= 0; k--)
+        for (isize k = r.along - 1; k >= 0; k--)
             ARRAYGRAD_INDEPENDENT for (isize j = 0; j < n; j++) {
                 to[k * n + j] = g[j] * (to[k * n + j] * product[j]);
                 product[j] *= x[k * n + j];

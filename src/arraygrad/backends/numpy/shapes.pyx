@@ -1,7 +1,7 @@
 # Shapes, slices, gathers, choices and sums at places of plain arrays, forward and backward: where elements go.
 # May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.choices,
 # backends.numpy.dense_gradients, backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops,
-# backends.numpy.regions, backends.numpy.single, backends.numpy.windows.
+# backends.numpy.regions, backends.numpy.row_copies, backends.numpy.single, backends.numpy.windows.
 #
 # Forwards copy bytes or make views, so values are NumPy's. None: declined.
 # Guarded by tests/ops/test_fast_places.py, test_fast_pieces.py, test_fast_setitem.py and test_fast_forward.py, sums in
@@ -22,6 +22,7 @@ from arraygrad.backends.numpy.loops cimport (
     view_of, wrapped, zeros_c,
 )
 from arraygrad.backends.numpy.regions cimport begin_partial, write_region
+from arraygrad.backends.numpy.row_copies cimport SMALL
 from arraygrad.backends.numpy.single cimport element_at, finite_sum
 from arraygrad.backends.numpy.windows cimport leads_to_windows, leave_region
 from arraygrad.engine.arrayops cimport GradMeta
@@ -605,7 +606,7 @@ cdef int rule_getitem_adjoint(Node node, Frame f) except -1:
 
 # Choices
 
-cdef object forward_where(object args):
+cdef object chosen(object args):
     cdef ArrayView c, x, y, o
     cdef double numbers[4]
     cdef object out
@@ -624,6 +625,26 @@ cdef object forward_where(object args):
     view_of(out, &o)
     share_choose(team, item_size(slot), c.data, x.data, sx, y.data, sy, o.data, c.size)
     return out
+
+
+cdef object forward_where(object args):
+    """Where the mask and the arrays lie in one order; of small arrays beside a row-major mask copies that do.
+
+    NumPy's result is row-major where orders differ.
+    """
+    cdef ArrayView c, v
+    cdef list turned
+    cdef int i
+    cdef object out = chosen(args)
+    if out is not None or not bools_of(args[0], &c) or not c.c_order or c.size > SMALL:
+        return out
+    turned = list(args)
+    for i in range(1, 3):
+        if view_of(args[i], &v) >= 0 and not v.c_order:
+            turned[i] = small_row_major(args[i])
+            if turned[i] is None:
+                return None
+    return chosen(turned)
 
 
 cdef int operand(object value, ArrayView* v, int slot, const ArrayView* mask, char* number) except -2:

@@ -5,10 +5,6 @@ from arraygrad.backends.numpy.arrangements cimport (
     forward_astype, forward_pad, rule_diagonal, rule_getitem_along_any, rule_pad, rule_stack, rule_take_along_any,
     rule_take_along_axis, rule_vecdot, rule_where,
 )
-from arraygrad.backends.numpy.columns cimport (
-    log_softmax_of_any, logsumexp_of_any, max_of_any, min_of_any, rule_extremum_of_any, rule_logsumexp_of_any,
-    rule_prod_of_any, softmax_of_any, sum_of_any, where_of_any,
-)
 from arraygrad.backends.numpy.clipping cimport forward_clip, rule_clip
 from arraygrad.backends.numpy.complex_rules cimport attach_complex
 from arraygrad.backends.numpy.contractions cimport (
@@ -24,16 +20,14 @@ from arraygrad.backends.numpy.loops cimport (
     forward_ptr, loop_set, set_forward,
 )
 from arraygrad.backends.numpy.norms cimport forward_norm, rule_norm
+from arraygrad.backends.numpy.plans cimport KIND_PLANNED
 from arraygrad.backends.numpy.polynomials cimport forward_linspace, rule_linspace
 from arraygrad.backends.numpy.powers cimport attach_powers, forward_float_power
 from arraygrad.backends.numpy.quotients cimport forward_floor_divide
-from arraygrad.backends.numpy.reductions cimport (
-    forward_cumulative_prod, forward_cumulative_sum, forward_mean, forward_std, forward_var, rule_cumulative_prod,
-    rule_cumulative_sum, rule_divide, rule_log_softmax, rule_mean, rule_softmax, rule_std, rule_sum, rule_var,
-)
+from arraygrad.backends.numpy.reductions cimport attach_reductions
 from arraygrad.backends.numpy.shapes cimport (
     forward_add_at, forward_broadcast_to, forward_diagonal, forward_expand_dims, forward_getitem,
-    forward_getitem_adjoint, forward_permute_dims, forward_reshape, forward_squeeze, forward_take, rule_add_at,
+    forward_getitem_adjoint, forward_permute_dims, forward_reshape, forward_squeeze, forward_take, forward_where, rule_add_at,
     rule_getitem_adjoint, rule_permute_dims, rule_reshape, rule_setitem,
 )
 from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
@@ -155,12 +149,6 @@ def install(dict ops, backend=None):
     prepare(ops)
     offer(ops, "_float_power", forward_float_power, ("x1", "x2"), loops)
     offer(ops, "floor_divide", forward_floor_divide, ("x1", "x2"), loops)
-    offer(ops, "sum", sum_of_any, ("x", "axis", "dtype", "keepdims"), loops)
-    offer(ops, "mean", forward_mean, ("x", "axis", "keepdims"), loops)
-    offer(ops, "var", forward_var, ("x", "axis", "correction", "keepdims"), loops)
-    offer(ops, "std", forward_std, ("x", "axis", "correction", "keepdims"), loops)
-    offer(ops, "max", max_of_any, ("x", "axis", "keepdims"), loops)
-    offer(ops, "min", min_of_any, ("x", "axis", "keepdims"), loops)
     offer(ops, "matmul", forward_matmul, ("x1", "x2"), loops)
     offer(ops, "norm", forward_norm, ("x", "ord", "axis", "keepdims"), loops)
     offer(ops, "reshape", forward_reshape, ("x", "shape", "copy"), loops)
@@ -170,7 +158,7 @@ def install(dict ops, backend=None):
     offer(ops, "broadcast_to", forward_broadcast_to, ("x", "shape"), loops)
     offer(ops, "flip", forward_flip, ("x", "axis"), loops)
     offer(ops, "diagonal", forward_diagonal, ("x", "offset"), loops)
-    offer(ops, "where", where_of_any, ("condition", "x1", "x2"), loops)
+    offer(ops, "where", forward_where, ("condition", "x1", "x2"), loops)
     offer(ops, "concat", forward_concat, ("arrays", "axis"), loops)
     offer(ops, "stack", forward_stack, ("arrays", "axis"), loops)
     offer(ops, "_getitem", forward_getitem, ("x", "key"), loops)
@@ -182,11 +170,6 @@ def install(dict ops, backend=None):
     offer(ops, "_add_at", forward_add_at, ("x", "key", "value"), loops)
     offer(ops, "_windows", forward_windows, ("x", "lengths", "axes"), loops)
     offer(ops, "take", forward_take, ("x", "indices", "axis"), loops)
-    offer(ops, "softmax", softmax_of_any, ("x", "axis"), loops)
-    offer(ops, "log_softmax", log_softmax_of_any, ("x", "axis"), loops)
-    offer(ops, "logsumexp", logsumexp_of_any, ("x", "axis", "keepdims"), loops)
-    offer(ops, "cumulative_sum", forward_cumulative_sum, ("x", "axis", "dtype", "include_initial"), loops)
-    offer(ops, "cumulative_prod", forward_cumulative_prod, ("x", "axis", "dtype", "include_initial"), loops)
     offer(ops, "solve", forward_solve, ("x1", "x2"), loops)
     offer(ops, "astype", forward_astype, ("x", "dtype", "copy", "device"), loops)
     offer(ops, "clip", forward_clip, ("x", "min", "max"), loops)
@@ -200,15 +183,9 @@ def install(dict ops, backend=None):
     attach(ops, "solve", rule_solve, ("ans", "x1", "x2_meta"), done)
     attach_transforms(ops, loops, done)
     attach_factorizations(ops, loops, done)
-    attach(ops, "softmax", rule_softmax, ("ans",), done)
-    attach(ops, "log_softmax", rule_log_softmax, ("ans",), done)
-    attach(ops, "logsumexp", rule_logsumexp_of_any, ("x", "ans"), done)
-    attach(ops, "cumulative_sum", rule_cumulative_sum, (), done)
-    attach(ops, "cumulative_prod", rule_cumulative_prod, ("x",), done)
-    attach(ops, "prod", rule_prod_of_any, ("x",), done)
     attach(ops, "sort", rule_sort, ("x",), done)
     attach_elementwise(ops, done)
-    attach(ops, "divide", rule_divide, ("x2", "ans"), done)
+    attach_reductions(ops, loops, done)
     attach(ops, "sin", rule_sin, ("x",), done)
     attach(ops, "cos", rule_cos, ("x",), done)
     attach_sines(ops)
@@ -216,12 +193,6 @@ def install(dict ops, backend=None):
     attach_complex(ops, done)
     attach_numbers(ops)
     attach_kernels(ops, loops, done)
-    attach(ops, "sum", rule_sum, ("x_meta",), done)
-    attach(ops, "mean", rule_mean, ("x_meta",), done)
-    attach(ops, "max", rule_extremum_of_any, ("x", "ans"), done)
-    attach(ops, "min", rule_extremum_of_any, ("x", "ans"), done)
-    attach(ops, "var", rule_var, ("x",), done)
-    attach(ops, "std", rule_std, ("x", "ans"), done)
     attach(ops, "matmul", rule_matmul, ("x2", "x1_meta", "x1", "x2_meta"), done)
     attach(ops, "reshape", rule_reshape, ("x_meta",), done)
     attach(ops, "expand_dims", rule_reshape, ("x_meta",), done)
@@ -275,6 +246,8 @@ def attach_alike(Recorded r, Op op):
         saves.append(renamed.get(stem, stem) + name[len(stem):])
     if tuple(saves) == op.saves:
         r.op.fast_rule = op.fast_rule
+        if op.fast_kind == KIND_PLANNED:        # its row, which the rule looks up
+            r.op.loops = op.loops
         r.op.complex_rule = op.complex_rule
     return r.op.fast_rule != NULL
 
