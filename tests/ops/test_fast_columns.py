@@ -1,4 +1,4 @@
-"""Column-major arrays on compiled paths: values, memory layout, warnings and gradients (columns.pyx, lanes.pyx)."""
+"""Column-major arrays on compiled paths: values, memory layout, warnings and gradients (reductions.pyx, lanes.pyx)."""
 
 import numpy as np
 import pytest

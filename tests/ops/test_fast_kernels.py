@@ -27,7 +27,6 @@ BY_HAND = {
     "add": "hands the gradient on",
     "positive": "hands the gradient on",
     "where": "asks for the condition, which no kernel reads",
-    "negative": "one loop of NumPy's, in every layout that it serves",
     "subtract": "hands the gradient on to x1, and negates the sum for a broadcast x2",
     "multiply": "loops of NumPy's for broadcast operands, sums on the way, complex products, x * x as one product",
     "divide": "loops of NumPy's for broadcast operands, sums on the way, complex quotients in one pass",

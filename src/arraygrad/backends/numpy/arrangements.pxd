@@ -11,10 +11,10 @@ cdef Around around(const Py_ssize_t* dims, int ndim, int axis) noexcept
 cdef object forward_astype(object args)
 cdef object forward_pad(object args)
 cdef int rule_diagonal(Node node, Frame f) except -1
-cdef int rule_getitem_along_any(Node node, Frame f) except -1
+cdef int rule_getitem(Node node, Frame f) except -1
 cdef int rule_pad(Node node, Frame f) except -1
 cdef int rule_stack(Node node, Frame f) except -1
-cdef int rule_take_along_any(Node node, Frame f) except -1
+cdef int rule_take(Node node, Frame f) except -1
 cdef int rule_take_along_axis(Node node, Frame f) except -1
 cdef int rule_vecdot(Node node, Frame f) except -1
 cdef int rule_where(Node node, Frame f) except -1

@@ -14,7 +14,7 @@ from arraygrad.backends.numpy.loops cimport (
     ArrayView, LoopSet, binary_loop, bools_of, copy_into, empty_c, fp_begin, fp_end, item_size, loop_set, positions_of,
     report, reshaped, same_shape, view_of, zeros_c,
 )
-from arraygrad.backends.numpy.shapes cimport raw_of, rule_getitem, rule_take
+from arraygrad.backends.numpy.shapes cimport raw_of, region_rule, rows_added
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
@@ -280,23 +280,23 @@ cdef int added_along(Frame f, GradMeta meta, object indices, int axis) except -1
     return 1 + set_out(f, 0, out, True)
 
 
-cdef int rule_take_along_any(Node node, Frame f) except -1:
-    """`take` along the first axis is that of rows (shapes.pyx); here along the others."""
+cdef int rule_take(Node node, Frame f) except -1:
     cdef GradMeta meta = meta_saved(node, 0)
-    cdef int axis
-    if rule_take(node, f):
-        return 1
-    if meta is None or not 0 < meta.ndim <= 8 or not axis_of(given(node, 2), meta.ndim, &axis):
+    cdef object axis = given(node, 2)
+    cdef int at = 0
+    if meta is None or meta.ndim == 0 or (meta.ndim != 1 if axis is None else not axis_of(axis, meta.ndim, &at)):
         return 0
-    return added_along(f, meta, given(node, 1), axis)
+    if at == 0 and rows_added(node, f, meta, given(node, 1), 1):
+        return 1
+    return 0 if axis is None else added_along(f, meta, given(node, 1), at)
 
 
-cdef int rule_getitem_along_any(Node node, Frame f) except -1:
+cdef int rule_getitem(Node node, Frame f) except -1:
     """Slices and rows are in shapes.pyx; here x[:, i], x[..., i] and x[:, i, :], where i is an array of integers."""
     cdef GradMeta meta
     cdef object key, part, indices = None
     cdef int axis = 0, d = 0
-    if rule_getitem(node, f):
+    if region_rule(node, f):
         return 1
     meta = meta_saved(node, 0)
     key = given(node, 1)

@@ -1,6 +1,5 @@
 # Compiled rules of complex arrays: of parts, sizes, quotients and squares. Others have the table's.
-# May import: engine.arrayops, engine.evaluate, engine.node, core.op, backends.numpy.elementwise, backends.numpy.loops,
-# backends.numpy.powers, backends.numpy.reductions.
+# May import: engine.arrayops, engine.evaluate, engine.node, core.op, backends.numpy.elementwise, backends.numpy.loops.
 #
 # The table's rules of these are three to six calls of NumPy, each over arrays of its own. Here they are one pass over
 # dense arrays of one precision and layout. Anything else is declined, and so are sizes and squares of infinite and nan
@@ -14,8 +13,6 @@ from arraygrad.backends.numpy.loops cimport (
     SLOT_C64, SLOT_F64, ArrayView, LoopSet, binary_loop, common_step, copy_into, empty_dense,
     empty_of, loop_set, report, same_shape, view_of,
 )
-from arraygrad.backends.numpy.powers cimport rule_pow
-from arraygrad.backends.numpy.reductions cimport rule_divide
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport waiting_gradient
 from arraygrad.engine.node cimport Frame, Node
@@ -66,10 +63,13 @@ cdef int in_one_pass(Node node, Frame f, gradient_fn kernel, bint real_gradient)
     return 1 + set_out(f, 0, out, True)
 
 
-cdef int rule_abs(Node node, Frame f) except -1:
+cdef int rule_of_one(Node node, Frame f) except -1:
+    """The size or the square of numbers."""
     cdef ArrayView x
     if view_of(saved_for(node, SAVE_INPUT, 0), &x) < SLOT_C64:
         return rule_of_table(node, f)
+    if has_complex_result(node):
+        return in_one_pass(node, f, square_gradient, False)
     return in_one_pass(node, f, size_gradient, True)
 
 
@@ -110,7 +110,8 @@ cdef int rule_part(Node node, Frame f) except -1:
     return 1 + set_out(f, 0, whole, True)
 
 
-cdef int rule_quotient(Node node, Frame f) except -1:
+cdef int complex_quotient(Node node, Frame f) except -1:
+    """The rule of a complex quotient. 0: declined."""
     cdef ArrayView g, y, a, o
     cdef object divisor, ans, out0 = None, out1 = None
     cdef bint first, second
@@ -119,8 +120,6 @@ cdef int rule_quotient(Node node, Frame f) except -1:
     cdef char* to_y = NULL
     cdef double wide = 0
     cdef float narrow = 0
-    if not has_complex_result(node):
-        return rule_divide(node, f)
     first, second = wants_gradient(node, f, 0), wants_gradient(node, f, 1)
     slot = view_of(f.grad, &g)
     if slot < SLOT_C64 or not (first or second):
@@ -169,36 +168,19 @@ cdef int rule_quotient(Node node, Frame f) except -1:
     return set_outs(f, out0, out1)
 
 
-cdef int square_rule(Node node, Frame f) except -1:
-    """g * conj(2 x) for a complex x. 0: declined."""
-    return in_one_pass(node, f, square_gradient, False)
-
-
-cdef int rule_square(Node node, Frame f) except -1:
-    return square_rule(node, f) if has_complex_result(node) else rule_of_table(node, f)
-
-
-cdef int rule_power(Node node, Frame f) except -1:
+cdef int complex_power(Node node, Frame f) except -1:
+    """The rule of x ** 2 for a complex x, g * conj(2 x). 0: declined, as other powers are."""
     cdef object number
-    if not has_complex_result(node):
-        return rule_pow(node, f)
     if wants_gradient(node, f, 1):
         return 0
     number = saved_for(node, SAVE_INPUT, 1)
-    return square_rule(node, f) if is_number(number) and number == 2 else 0
+    return in_one_pass(node, f, square_gradient, False) if is_number(number) and number == 2 else 0
 
 
 cdef int attach_complex(dict ops, list done) except -1:
-    """Attach the rules of this file, after those of real arrays, which they hand over to."""
-    cdef Op op
-    attach(ops, "abs", rule_abs, ("x",), done)
+    """Attach the rules of this file that are not asked by those of real arrays."""
+    attach(ops, "abs", rule_of_one, ("x",), done)
+    attach(ops, "square", rule_of_one, ("x",), done)
     attach(ops, "real", rule_part, (), done)
     attach(ops, "imag", rule_part, ("x_meta",), done)
-    attach(ops, "divide", rule_quotient, ("x2", "ans"), done)
-    attach(ops, "square", rule_square, ("x",), done)
-    attach(ops, "pow", rule_power, ("x1", "x2", "ans"), done)
-    if "pow" in ops:
-        op = ops["pow"]
-        if op.by_operator is not None:
-            op.by_operator.fast_rule = op.fast_rule
     return 0

@@ -7,9 +7,9 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t, uintptr_t
 cimport numpy as cnp
 from numpy cimport (
-    NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_F_CONTIGUOUS, NPY_ARRAY_OWNDATA, PyArray_BASE, PyArray_CheckExact, PyArray_DESCR,
+    NPY_ARRAY_OWNDATA, PyArray_BASE, PyArray_CheckExact, PyArray_DESCR,
     PyArray_DIM, PyArray_DIMS, PyArray_FLAGS, PyArray_ISNOTSWAPPED, PyArray_ISWRITEABLE, PyArray_NDIM, PyArray_SIZE,
-    PyArray_STRIDES, PyArray_TYPE, PyArray_UpdateFlags, ndarray, npy_intp,
+    PyArray_TYPE, ndarray, npy_intp,
 )
 
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta
@@ -66,19 +66,6 @@ cdef bint owns(object array) noexcept:
     """Whether `array` is an exact ndarray whose memory is its own: no view of another's."""
     return PyArray_CheckExact(array) and PyArray_BASE(<ndarray>array) == NULL and \
         PyArray_FLAGS(<ndarray>array) & NPY_ARRAY_OWNDATA != 0
-
-
-cdef object turned_over(object array):
-    """An array that only the caller has, with its axes in the opposite order. It stays the owner of its memory."""
-    cdef ndarray a = <ndarray>array
-    cdef npy_intp* dims = PyArray_DIMS(a)
-    cdef npy_intp* strides = PyArray_STRIDES(a)
-    cdef int i, n = PyArray_NDIM(a)
-    for i in range(n // 2):
-        dims[i], dims[n - 1 - i] = dims[n - 1 - i], dims[i]
-        strides[i], strides[n - 1 - i] = strides[n - 1 - i], strides[i]
-    PyArray_UpdateFlags(a, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)
-    return array
 
 
 cdef bint has_overlaps(object array) except -1:

@@ -479,11 +479,6 @@ cdef object negated_gradient(Frame f):
     return unary_loop(NEGATIVE, f.grad, f.grad if f.owned and g.writeable else None)
 
 
-cdef int rule_negative(Node node, Frame f) except -1:
-    cdef object out = negated_gradient(f)
-    return 0 if out is None else 1 + set_out(f, 0, out, True)
-
-
 cdef int rule_zeros(Node node, Frame f) except -1:
     """Zeros for each operand, as zero_rule of the table has it."""
     cdef ArrayView g
@@ -767,7 +762,6 @@ cdef int attach_elementwise(dict ops, list done) except -1:
     attach(ops, "broadcast_to", rule_pass, (), done)
     attach(ops, "positive", rule_pass, (), done)
     attach(ops, "_copy", rule_pass, (), done)
-    attach(ops, "negative", rule_negative, (), done)
     attach(ops, "subtract", rule_subtract, (), done)
     if attach(ops, "multiply", rule_multiply, ("x2", "x1"), done):
         (<Op>ops["multiply"]).reads_repeats = True

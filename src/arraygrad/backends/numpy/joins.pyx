@@ -1,6 +1,6 @@
 # Joins of plain arrays, and their gradients.
 # May import: engine.arrayops, engine.node, backends.numpy.arrangements, backends.numpy.elementwise,
-# backends.numpy.loops.
+# backends.numpy.loops, backends.numpy.plans.
 #
 # Values, dtype and layout are NumPy's bit by bit. Served are arrays of one dtype that all lie row-major or all
 # column-major. None, or 0: declined. Guarded by tests/ops/test_fast_joins.py.
@@ -8,8 +8,9 @@ from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from libc.stdint cimport uint32_t
 
 from arraygrad.backends.numpy.arrangements cimport Around, around, axis_of
-from arraygrad.backends.numpy.elementwise cimport saved_value, set_out
+from arraygrad.backends.numpy.elementwise cimport attach, saved_value, set_out
 from arraygrad.backends.numpy.loops cimport ArrayView, empty_c, item_size, reshaped, transposed, view_of
+from arraygrad.backends.numpy.plans cimport Planned, serve_plan
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 
@@ -22,12 +23,22 @@ cdef object _all = slice(None)
 
 # Joins
 
-cdef object forward_concat(object args):
-    return joined(args[0], args[1], False)
+cdef bint CONCATENATED = False, STACKED = True          # rows of `forward_join`
+cdef Planned PLANNED[2]
 
 
-cdef object forward_stack(object args):
-    return joined(args[0], args[1], True)
+cdef object forward_join(const void* row, object args):
+    return joined(args[0], args[1], (<const bint*>row)[0])
+
+
+cdef int attach_joins(dict ops, list forwards, list done) except -1:
+    """Give the joins their plans and rules."""
+    PLANNED[0].forward = PLANNED[1].forward = forward_join
+    PLANNED[0].row, PLANNED[1].row = &CONCATENATED, &STACKED
+    serve_plan(ops, "concat", ("arrays", "axis"), &PLANNED[0], forwards)
+    serve_plan(ops, "stack", ("arrays", "axis"), &PLANNED[1], forwards)
+    attach(ops, "concat", rule_concat, ("arrays_meta",), done)
+    return 0
 
 
 cdef object joined(object pieces, object axis, bint stacked):

@@ -62,16 +62,6 @@ cdef bint lanes(const ArrayView* v, object axis, Around* a, bint in_order) excep
     return True
 
 
-cdef bint axis_from_behind(object axis, int ndim, Py_ssize_t* opposite) except -1:
-    """The axis of the transpose that an axis, an int, becomes. False: there is no such axis."""
-    if not PyLong_CheckExact(axis) or not -ndim <= axis < ndim:
-        return False
-    opposite[0] = -1 - PyLong_AsSsize_t(axis)
-    if opposite[0] < 0:
-        opposite[0] += ndim
-    return True
-
-
 cdef object small_row_major(object x):
     """`row_major` of an array of up to SMALL elements. None: of others."""
     cdef ArrayView v

@@ -19,3 +19,14 @@ cdef inline object planned(Op op, object args):
 cdef inline const void* planned_row(Op op) noexcept:
     """What rules of the kind look up."""
     return (<const Planned*>op.loops).row
+
+
+cdef inline bint serve_plan(dict ops, str name, tuple params, Planned* p, list done) except -1:
+    """Give an operation its plan, if it has the parameters that the planner reads."""
+    cdef Op op = <Op>ops.get(name)
+    if op is None or op.params != params:
+        return False
+    op.loops = p
+    op.fast_kind = KIND_PLANNED
+    done.append(name)
+    return True

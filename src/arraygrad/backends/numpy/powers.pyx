@@ -1,5 +1,5 @@
 # Powers: which of its loops NumPy takes for which exponent, and the compiled rule of `pow`.
-# May import: engine.free_threading, engine.node, core.op, backends.numpy.elementwise,
+# May import: engine.free_threading, engine.node, core.op, backends.numpy.complex_rules, backends.numpy.elementwise,
 # backends.numpy.loops, backends.numpy.single, ops.elementwise (Python only), numpy (Python only).
 #
 # Note [Powers]
@@ -21,8 +21,9 @@ import numpy as np
 
 from arraygrad.ops.elementwise import POW_NUMBERS
 
+from arraygrad.backends.numpy.complex_rules cimport complex_power
 from arraygrad.backends.numpy.elementwise cimport (
-    OneStep, RuleKernel, attach, saved_for, gradient_by, gradient_of_edge, is_number, kernel_named, last_step,
+    OneStep, RuleKernel, attach, saved_for, gradient_by, gradient_of_edge, has_complex_result, is_number, kernel_named, last_step,
     real_view, rule_of_table, set_out, wants_gradient,
 )
 from arraygrad.backends.numpy.loops cimport (
@@ -277,6 +278,8 @@ cdef int rule_pow(Node node, Frame f) except -1:
     cdef object number, out, other = None
     cdef double p
     cdef bint second = wants_gradient(node, f, 1)
+    if has_complex_result(node):
+        return complex_power(node, f)
     if second and not wants_gradient(node, f, 0):
         return rule_of_base(node, f)
     number = saved_for(node, SAVE_INPUT, 1)

@@ -1,7 +1,4 @@
-# May cimport: engine.node.
-from arraygrad.engine.node cimport Frame, Node
-
+# May cimport: nothing.
 cdef bint added_whole(Py_ssize_t n) except -1
 cdef object summed(object x, object axis, bint keepdims, Py_ssize_t* count)
 cdef int attach_reductions(dict ops, list forwards, list done) except -1
-cdef int rule_divide(Node node, Frame f) except -1

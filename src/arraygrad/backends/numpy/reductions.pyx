@@ -1,18 +1,19 @@
 # Reductions and scans of plain float32 and float64 arrays, forward and backward; and division, whose gradient is a sum
 # where the divisor was broadcast.
-# May import: numpy (Python only), engine.*, core.op, backends.numpy.dense_gradients, backends.numpy.elementwise,
-# backends.numpy.lanes, backends.numpy.loops, backends.numpy.plans, backends.numpy.row_copies, backends.numpy.shapes.
+# May import: numpy (Python only), engine.*, core.op, backends.numpy.complex_rules, backends.numpy.dense_gradients,
+# backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops, backends.numpy.plans,
+# backends.numpy.row_copies, backends.numpy.shapes.
 #
 # Note [Planned reductions]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~
-# The catalogue in reductions.hpp has a row for each operation: its kernels of one pass (rows.hpp, extrema.hpp), what they
-# read, what room they need. One forward and one rule serve them all.
-# (1) `plan` turns an array and the axes that are reduced into Lines, out of shape, layout and axes alone: before x along
-#     x behind elements in the order of the memory. A column-major array is gone through from its last axis on, as its
-#     transpose would be. What is reduced to more than one axis lies row-major, so that is served up to two axes only.
+# The catalogue in reductions.hpp has a row for each operation: its kernels of one pass (rows.hpp, extrema.hpp), what
+# they read, what room they need. One forward and one rule serve them all.
+# (1) `plan` turns an array and the axes that are reduced into Lines, out of shape, layout and axes alone: before x
+#     along x behind elements in the order of the memory. A column-major array is gone through from its last axis on, as its
+#     transpose would be. What is reduced to more than one axis lies row-major: that is served up to two axes only.
 # (2) What is asked for beside the axes is read by the parameters that the row names. Anything unusual is declined.
-# (3) Results are NumPy's bit by bit: sums are added in the order of numpy.add.reduce, within rows by numpy.add's loop. An
-#     array that no kernel serves goes to the ufunc's `reduce` where the row has one.
+# (3) Results are NumPy's bit by bit: sums are added in the order of numpy.add.reduce, within rows by numpy.add's loop.
+#     An array that no kernel serves goes to the ufunc's `reduce` where the row has one.
 # Note [Compiled rules] in elementwise.pyx holds too. Guarded by tests/ops/test_fast_forward.py, test_fast_moments.py,
 # test_fast_extrema.py, test_fast_rules.py, test_fast_scans.py, test_fast_softmax.py and test_fast_columns.py.
 from cpython.float cimport PyFloat_CheckExact
@@ -20,17 +21,19 @@ from cpython.long cimport PyLong_CheckExact
 
 import numpy as np
 
+from arraygrad.backends.numpy.complex_rules cimport complex_quotient
 from arraygrad.backends.numpy.dense_gradients cimport write_out_gradient
 from arraygrad.backends.numpy.elementwise cimport (
-    RuleKernel, attach, combined, computed, gradient_by, into, kernel_named, narrow, narrow_product, negated, reads_repeats,
-    real_view, saved_for, saved_value, set_out, set_outs, wants_gradient,
+    RuleKernel, attach, combined, computed, gradient_by, has_complex_result, into, kernel_named, narrow,
+    narrow_product, negated, reads_repeats, real_view, saved_for, saved_value, set_out, set_outs, wants_gradient,
 )
 from arraygrad.backends.numpy.lanes cimport laid_along, row_major
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, SUM_START, ArrayView, LoopSet, at_first_use, axis_mask, binary_loop, copy_into, empty_c,
-    empty_dense, fast_enabled, loop_set, reduced_dims, report, reshaped, same_shape, strided, unary_loop, view_of, wrapped,
+    empty_dense, fast_enabled, loop_set, reduced_dims, report, reshaped, same_shape, strided, unary_loop, view_of,
+    wrapped,
 )
-from arraygrad.backends.numpy.plans cimport KIND_PLANNED, Planned, planned_row
+from arraygrad.backends.numpy.plans cimport Planned, planned_row, serve_plan
 from arraygrad.backends.numpy.row_copies cimport write_repeats
 from arraygrad.backends.numpy.shapes cimport buffer_for
 from arraygrad.backends.numpy.single cimport is_single
@@ -176,16 +179,18 @@ if FREE_THREADED:           # where many threads may be the first to ask
         has_loops(_loops, SLOT_F64)
 
 
-cdef inline bint plan(const ArrayView* v, unsigned long long mask, const RowStep* step, bint keeps_shape, bint any_axes,
-               Lines* l) except -1:
+cdef inline bint plan(const ArrayView* v, unsigned long long mask, const RowStep* step, bint keeps_shape,
+                      bint any_axes, Lines* l) except -1:
     """How a kernel goes through an array over the axes in `mask`. False: it does not serve that."""
-    if step.kernel == NULL or mask == 0 or v.size == 0 or not (v.c_order or v.f_order) or not has_loops(step.loops, v.slot):
+    if step.kernel == NULL or mask == 0 or v.size == 0 or not (v.c_order or v.f_order) \
+            or not has_loops(step.loops, v.slot):
         return False
     plan_lines(v, mask, l)
     return (l.regular or any_axes) and (keeps_shape or not l.turned or v.ndim <= 2 or l.results == 1)
 
 
-cdef inline int run(const RowStep* step, row_kernel kernel, const char* const* given, object out, const Lines* l) except -1:
+cdef inline int run(const RowStep* step, row_kernel kernel, const char* const* given, object out,
+                    const Lines* l) except -1:
     """Run a kernel that writes one array; returns the error bits."""
     cdef ArrayView r
     cdef char* made[2]
@@ -201,8 +206,8 @@ cdef inline int run(const RowStep* step, row_kernel kernel, const char* const* g
     return kernel(&LOOPS, given, made, l)
 
 
-cdef inline object value_by(const RowStep* step, object x, const char* second, const Lines* l, const ArrayView* v, bint keeps_shape,
-                     bint keepdims):
+cdef inline object value_by(const RowStep* step, object x, const char* second, const Lines* l, const ArrayView* v,
+                            bint keeps_shape, bint keepdims):
     """What a kernel of x, and of an array in the form of the result, writes. None: declined, or with such an error."""
     cdef const char* given[2]
     cdef Py_ssize_t dims[MOST_AXES]
@@ -247,7 +252,6 @@ cdef object reduced(const Reduction* r, object x, object axis, bint keepdims, Py
 
 cdef object forward_reduction(const void* row, object args):
     cdef const Reduction* r = <const Reduction*>row
-    cdef ArrayView v
     cdef Py_ssize_t count = 0
     cdef object keepdims = False, axis = args[1], out
     if r.parameters == AXIS_KEEPDIMS:
@@ -410,10 +414,10 @@ cdef int rule_reduction(Node node, Frame f) except -1:
     cdef Lines l
     cdef unsigned long long mask = 0
     cdef const char* given[3]
-    cdef row_kernel kernel = r.rule.kernel
     cdef int k = 0, errors
     cdef list args = <list>node.args
-    cdef object base, out = None, first = None, second = None, third = None     # which hold what is read
+    cdef object base, out = None, read = None
+    cdef object beside = None               # holds what is read first, where that is two arrays  # no-cython-lint
     if r.base == OF_INPUT:
         base = saved_for(node, SAVE_INPUT, 0)
     else:
@@ -433,19 +437,15 @@ cdef int rule_reduction(Node node, Frame f) except -1:
         if view_of(out, &o) < 0 or r.finite and r.operands[k] == c"a" and not all_finite(o.slot, o.data, o.size):
             return 0
         given[k] = o.data
-        if k == 0:
-            first = out
-        elif k == 1:
-            second = out
-        else:
-            third = out
+        if out is not base:
+            beside, read = read, out
         k += 1
     out = buffer_like(node, &v) if r.adding != NULL and not l.turned else None
     if out is not None:
         report(r.rule.name, run(&r.rule, r.adding, given, out, &l))
         return 1
-    out = place_for(f, base, first if r.base != OF_INPUT else second) if r.keeps_shape else empty_dense(base)
-    errors = run(&r.rule, kernel, given, out, &l)
+    out = place_for(f, base, base if read is None else read) if r.keeps_shape else empty_dense(base)
+    errors = run(&r.rule, r.rule.kernel, given, out, &l)
     if errors & r.rule.declined:
         return 0
     report(r.rule.name, errors)
@@ -597,7 +597,8 @@ def reversed_recurrence(x, g):
     if not fast_enabled():
         return None
     x, g = row_major(x), row_major(g)
-    if x is None or g is None or view_of(x, &v) != view_of(g, &w) or not same_shape(&v, &w) or v.size == 0 or v.ndim == 0:
+    if x is None or g is None or view_of(x, &v) != view_of(g, &w) or not same_shape(&v, &w) or v.size == 0 \
+            or v.ndim == 0:
         return None
     plan_lines(&v, 1ULL << (v.ndim - 1), &l)
     out = empty_dense(x)
@@ -615,6 +616,8 @@ cdef const RuleKernel* QUOTIENT = kernel_named("divide", "x2")      # of the quo
 cdef int rule_divide(Node node, Frame f) except -1:
     cdef object out0 = None, out1 = None, ans, divisor = saved_for(node, SAVE_INPUT, 1)
     cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
+    if has_complex_result(node):
+        return complex_quotient(node, f)
     if second:
         ans = saved_for(node, SAVE_ANS, -1)
         if not is_single(f.grad):
@@ -716,18 +719,12 @@ cdef dict _kept = {
 cdef int attach_reductions(dict ops, list forwards, list done) except -1:
     """Give the operations of the catalogue their plans and rules."""
     cdef const Reduction* r
-    cdef Op op
     cdef int k
     for k, name in enumerate(_kept):
         r = reduction_named(name.encode())
-        op = ops.get(name)
-        if op is None or op.params != _parameters[<int>r.parameters]:
-            continue
         PLANNED[k].forward = forward_reduction
         PLANNED[k].row = r
-        op.loops = &PLANNED[k]
-        op.fast_kind = KIND_PLANNED
-        forwards.append(name)
-        attach(ops, name, rule_repeated if r.rule.kernel == NULL else rule_reduction, _kept[name], done)
+        if serve_plan(ops, name, _parameters[<int>r.parameters], &PLANNED[k], forwards):
+            attach(ops, name, rule_repeated if r.rule.kernel == NULL else rule_reduction, _kept[name], done)
     attach(ops, "divide", rule_divide, ("x2", "ans"), done)
     return 0

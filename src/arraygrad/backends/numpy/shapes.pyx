@@ -1,4 +1,4 @@
-# Shapes, slices, gathers, choices and sums at places of plain arrays, forward and backward: where elements go.
+# Slices, gathers, choices and sums at places of plain arrays, forward and backward: where elements go.
 # May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.choices,
 # backends.numpy.dense_gradients, backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops,
 # backends.numpy.regions, backends.numpy.row_copies, backends.numpy.single, backends.numpy.windows.
@@ -17,8 +17,8 @@ from arraygrad.backends.numpy.dense_gradients cimport write_out_gradient
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, set_outs, wants_gradient
 from arraygrad.backends.numpy.lanes cimport small_row_major
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, axis_mask, binary_loop, bools_of, cloned, empty_c, empty_of, is_scalar,
-    item_size, loop_set, positions_of, read_number, report, reshaped, same_shape, strided, transposed,
+    SLOT_F64, ArrayView, LoopSet, binary_loop, bools_of, cloned, empty_c, empty_of, is_scalar,
+    item_size, loop_set, positions_of, read_number, report, same_shape, transposed,
     view_of, wrapped, zeros_c,
 )
 from arraygrad.backends.numpy.regions cimport begin_partial, write_region
@@ -30,6 +30,7 @@ from arraygrad.engine.evaluate cimport partial_gradient, waiting_gradient
 from arraygrad.engine.input_buffer cimport PartialGradient
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
+from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Value
 
 import numpy as np
@@ -45,151 +46,6 @@ cdef extern from "places.hpp" namespace "arraygrad":
 
 cdef LoopSet* ADD = loop_set("add")
 cdef object _add = np.add
-
-
-# Shapes
-
-cdef object forward_reshape(object args):
-    cdef ArrayView v
-    cdef Py_ssize_t dims[8]
-    cdef object shape = args[1]
-    cdef int i
-    if view_of(args[0], &v) < 0:
-        return None
-    if args[2] is not None:
-        return flattened(args[0], &v) if args[2] is True and shape == _FLAT else None
-    if PyLong_CheckExact(shape):
-        dims[0] = PyLong_AsSsize_t(shape)
-        return reshaped(args[0], 1, dims)
-    if type(shape) is not tuple or len(<tuple>shape) > 8:
-        return None
-    for i in range(len(<tuple>shape)):
-        item = (<tuple>shape)[i]
-        if not PyLong_CheckExact(item):
-            return None
-        dims[i] = PyLong_AsSsize_t(item)
-    return reshaped(args[0], <int>len(<tuple>shape), dims)
-
-
-cdef tuple _FLAT = (-1,)
-
-
-cdef object flattened(object x, const ArrayView* v):
-    """A copy in one dimension of an array that lies row by row, None: declined."""
-    cdef ArrayView o
-    cdef object out
-    if not v.c_order:
-        return None
-    out = empty_c(x, 1, &v.size)
-    view_of(out, &o)
-    memcpy(o.data, v.data, v.size * item_size(v.slot))
-    return out
-
-
-cdef object forward_permute_dims(object args):
-    cdef ArrayView v
-    cdef Py_ssize_t axes[8]
-    cdef object order = args[1]
-    cdef int i
-    if view_of(args[0], &v) < 0 or type(order) is not tuple or len(<tuple>order) != v.ndim or v.ndim > 8:
-        return None
-    for i in range(v.ndim):
-        item = (<tuple>order)[i]
-        if not PyLong_CheckExact(item):
-            return None
-        axes[i] = PyLong_AsSsize_t(item)
-    return transposed(args[0], axes)
-
-
-cdef object forward_squeeze(object args):
-    cdef ArrayView v
-    cdef unsigned long long mask
-    cdef Py_ssize_t dims[8]
-    cdef int i, k = 0
-    if view_of(args[0], &v) < 0 or v.ndim > 8 or args[1] is None or not axis_mask(args[1], v.ndim, &mask):
-        return None
-    for i in range(v.ndim):
-        if not (mask >> i) & 1:
-            dims[k] = v.dims[i]
-            k += 1
-        elif v.dims[i] != 1:
-            return None
-    return reshaped(args[0], k, dims)
-
-
-cdef object forward_expand_dims(object args):
-    cdef ArrayView v
-    cdef Py_ssize_t dims[8]
-    cdef Py_ssize_t at
-    cdef int i
-    if view_of(args[0], &v) < 0 or v.ndim > 7 or not PyLong_CheckExact(args[1]):
-        return None
-    at = PyLong_AsSsize_t(args[1])
-    if at < 0:
-        at += v.ndim + 1
-    if not 0 <= at <= v.ndim:
-        return None
-    for i in range(v.ndim):
-        dims[i + (i >= at)] = v.dims[i]
-    dims[at] = 1
-    return reshaped(args[0], v.ndim + 1, dims)
-
-
-cdef object forward_broadcast_to(object args):
-    cdef ArrayView v
-    cdef Py_ssize_t dims[8]
-    cdef Py_ssize_t strides[8]
-    cdef object shape = args[1]
-    cdef int i, lead
-    if view_of(args[0], &v) < 0 or type(shape) is not tuple or not v.ndim <= len(<tuple>shape) <= 8:
-        return None
-    lead = <int>len(<tuple>shape) - v.ndim
-    for i in range(<int>len(<tuple>shape)):
-        item = (<tuple>shape)[i]
-        if not PyLong_CheckExact(item):
-            return None
-        dims[i] = PyLong_AsSsize_t(item)
-        if dims[i] < 0:
-            return None
-        strides[i] = 0
-        if i >= lead:
-            if v.dims[i - lead] == dims[i]:
-                strides[i] = v.strides[i - lead] if dims[i] != 1 else 0
-            elif v.dims[i - lead] != 1:
-                return None
-    return strided(args[0], <int>len(<tuple>shape), dims, strides)
-
-
-cdef object forward_diagonal(object args):
-    cdef ArrayView v
-    if view_of(args[0], &v) < 0 or v.ndim != 2 or not PyLong_CheckExact(args[1]):
-        return None
-    return args[0].diagonal(args[1])
-
-
-cdef int rule_reshape(Node node, Frame f) except -1:
-    cdef ArrayView g
-    cdef object slot
-    slot = saved_value(node, 0)
-    if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8 or view_of(f.grad, &g) < 0:
-        return 0
-    return 1 + set_out(f, 0, reshaped(f.grad, (<GradMeta>slot).ndim, (<GradMeta>slot).dims), f.owned)
-
-
-cdef int rule_permute_dims(Node node, Frame f) except -1:
-    cdef ArrayView g
-    cdef Py_ssize_t inverse[8]
-    cdef Py_ssize_t i, k
-    cdef object axes = (<list>node.args)[1]
-    if view_of(f.grad, &g) < 0 or g.ndim > 8 or type(axes) is not tuple or len(<tuple>axes) != g.ndim:
-        return 0
-    for i in range(g.ndim):
-        item = (<tuple>axes)[i]
-        if not PyLong_CheckExact(item):
-            return 0
-        k = PyLong_AsSsize_t(item)
-        inverse[k + g.ndim if k < 0 else k] = i
-    return 1 + set_out(f, 0, transposed(f.grad, inverse), f.owned)
 
 
 # Slices and gathers
@@ -285,7 +141,8 @@ cdef object buffer_for(Node node, GradMeta meta, object grad):
     return waiting
 
 
-cdef int rule_getitem(Node node, Frame f) except -1:
+cdef int region_rule(Node node, Frame f) except -1:
+    """The rule of x[key] for slices, elements, masks, and rows over the first axes. 0: declined."""
     cdef ArrayView g, r
     cdef object slot, out, region, key = (<list>node.args)[1]
     cdef PartialGradient partial
@@ -325,7 +182,7 @@ cdef int rule_getitem(Node node, Frame f) except -1:
 
 
 cdef int element_rule(Node node, Frame f, GradMeta meta, object key, const ArrayView* g) except -1:
-    """rule_getitem for one real number: its gradient is added where it waits, or stands in zeros. 0: declined."""
+    """region_rule for one real number: its gradient is added where it waits, or stands in zeros. 0: declined."""
     cdef ArrayView r
     cdef char* place
     cdef object out = buffer_for(node, meta, f.grad)
@@ -371,21 +228,6 @@ cdef int rule_setitem(Node node, Frame f) except -1:
         out[key] = 0
         set_out(f, 0, out, True)
     return 1
-
-
-cdef int rule_take(Node node, Frame f) except -1:
-    cdef object slot, axis = (<list>node.args)[2]
-    cdef GradMeta meta
-    slot = saved_value(node, 0)
-    if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8:
-        return 0
-    meta = <GradMeta>slot
-    if axis is None:
-        if meta.ndim != 1:
-            return 0
-    elif not PyLong_CheckExact(axis) or axis != 0 and axis != -meta.ndim:
-        return 0
-    return rows_added(node, f, meta, (<list>node.args)[1], 1)
 
 
 cdef bint all_different(const int64_t* at, Py_ssize_t n) noexcept:
@@ -555,19 +397,22 @@ cdef object forward_add_at(object args):
     return out if add_at(out, args[1], args[2]) else None
 
 
-cdef int rule_add_at(Node node, Frame f) except -1:
-    """The gradient as it is, and its rows at the places."""
+cdef int rule_scatter(Node node, Frame f) except -1:
+    """The gradient as it is for what was added to, if anything was, and its rows at the places for what was put there.
+    """
     cdef ArrayView g
-    cdef object out = None, key = (<list>node.args)[1]
+    cdef int put = (<Op>node.op).n_inputs - 1
+    cdef object out = None
     if real_view(f.grad, &g) < 0 or g.ndim > 8:
         return 0
-    if wants_gradient(node, f, 1):
-        out = gathered(f.grad, key)
+    if wants_gradient(node, f, put):
+        out = gathered(f.grad, (<list>node.args)[1 if put else 2])
         if out is None:
             return 0
-    if wants_gradient(node, f, 0):
+        set_out(f, put, out, True)
+    if put and wants_gradient(node, f, 0):
         set_out(f, 0, f.grad, f.owned)
-    return set_outs(f, None, out)
+    return 1
 
 
 cdef object forward_getitem_adjoint(object args):
@@ -596,12 +441,6 @@ cdef object forward_getitem_adjoint(object args):
         return None
     report("add", errors)
     return out
-
-
-cdef int rule_getitem_adjoint(Node node, Frame f) except -1:
-    cdef ArrayView g
-    cdef object out = gathered(f.grad, (<list>node.args)[2]) if real_view(f.grad, &g) >= 0 else None
-    return 0 if out is None else 1 + set_out(f, 0, out, True)
 
 
 # Choices

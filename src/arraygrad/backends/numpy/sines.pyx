@@ -1,7 +1,7 @@
 # Sine and cosine: where they are recorded both are computed at once, and the rule finds the other.
 # May import: engine.free_threading, engine.node, core.op, backends.numpy.loops, backends.numpy.elementwise.
 from arraygrad.backends.numpy.elementwise cimport (
-    OneStep, saved_value, kernel_named, last_step, pair_rule, real_view, rule_of_table,
+    OneStep, attach, saved_value, kernel_named, last_step, pair_rule, real_view, rule_of_table,
 )
 from arraygrad.backends.numpy.loops cimport (
     KIND_COSINE, KIND_SINE, KIND_UNARY, SLOT_F64, ArrayView, LoopSet, at_first_use, empty_dense, report,
@@ -63,26 +63,22 @@ last_step(&SINE_RULE, kernel_named("sin", "x"))
 last_step(&COSINE_RULE, kernel_named("cos", "x"))
 
 
-cdef int by_what_was_left(Node node, Frame f, const OneStep* last) except -1:
+cdef int rule_sine(Node node, Frame f) except -1:
+    """The rule of both: the gradient times what the forward left."""
+    cdef const OneStep* last = &SINE_RULE if (<Op>node.op).fast_kind == KIND_SINE else &COSINE_RULE
+    if not node.flags & NODE_ASIDE:
+        return rule_of_table(node, f)
     # What is overwritten the table's rule tells of.
     return 0 if saved_value(node, 0) is None else pair_rule(f, &last.kernel, node.args, None)
 
 
-cdef int rule_sin(Node node, Frame f) except -1:
-    return by_what_was_left(node, f, &SINE_RULE) if node.flags & NODE_ASIDE else rule_of_table(node, f)
-
-
-cdef int rule_cos(Node node, Frame f) except -1:
-    return by_what_was_left(node, f, &COSINE_RULE) if node.flags & NODE_ASIDE else rule_of_table(node, f)
-
-
-cdef int attach_sines(dict ops) except -1:
-    """Have recorded calls of both leave to their rules what those need. The rules are attached already."""
+cdef int attach_sines(dict ops, list done) except -1:
+    """Attach the rule, and have recorded calls of both leave to it what it needs."""
     cdef Op op
     for name, kind in (("sin", KIND_SINE), ("cos", KIND_COSINE)):
         if name in ops:
             op = ops[name]
-            if op.fast_rule != NULL and op.fast_kind == KIND_UNARY:
+            if attach(ops, name, rule_sine, ("x",), done) and op.fast_kind == KIND_UNARY:
                 op.fast_kind = kind
                 op.leaves = True
     return 0

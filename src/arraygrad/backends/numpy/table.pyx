@@ -2,7 +2,7 @@
 # May import: engine.*, core.elements, core.kept_numbers, core.op, core.recorded, core.value, core.views, numpy (Python
 # only), the compiled modules of backends.numpy.
 from arraygrad.backends.numpy.arrangements cimport (
-    forward_astype, forward_pad, rule_diagonal, rule_getitem_along_any, rule_pad, rule_stack, rule_take_along_any,
+    forward_astype, forward_pad, rule_diagonal, rule_getitem, rule_pad, rule_stack, rule_take,
     rule_take_along_axis, rule_vecdot, rule_where,
 )
 from arraygrad.backends.numpy.clipping cimport forward_clip, rule_clip
@@ -13,7 +13,7 @@ from arraygrad.backends.numpy.contractions cimport (
 from arraygrad.backends.numpy.elementwise cimport attach, attach_elementwise, attach_kernels, rule_pass
 from arraygrad.backends.numpy.factorizations cimport attach_factorizations
 from arraygrad.backends.numpy.fourier cimport attach_transforms
-from arraygrad.backends.numpy.joins cimport forward_concat, forward_stack, rule_concat
+from arraygrad.backends.numpy.joins cimport attach_joins
 from arraygrad.backends.numpy.linalg cimport forward_matmul, forward_solve, rule_cholesky, rule_matmul, rule_solve
 from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_COMPLEX, KIND_NONE, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_UNARY, fast_enabled,
@@ -26,17 +26,17 @@ from arraygrad.backends.numpy.powers cimport attach_powers, forward_float_power
 from arraygrad.backends.numpy.quotients cimport forward_floor_divide
 from arraygrad.backends.numpy.reductions cimport attach_reductions
 from arraygrad.backends.numpy.shapes cimport (
-    forward_add_at, forward_broadcast_to, forward_diagonal, forward_expand_dims, forward_getitem,
-    forward_getitem_adjoint, forward_permute_dims, forward_reshape, forward_squeeze, forward_take, forward_where, rule_add_at,
-    rule_getitem_adjoint, rule_permute_dims, rule_reshape, rule_setitem,
+    forward_add_at, forward_getitem, forward_getitem_adjoint, forward_take, forward_where, rule_scatter,
+    rule_setitem,
 )
-from arraygrad.backends.numpy.sines cimport attach_sines, rule_cos, rule_sin
+from arraygrad.backends.numpy.sines cimport attach_sines
 from arraygrad.backends.numpy.single cimport (
     array_of_numbers, attach_numbers, put_single, single_element, single_number_at,
 )
 from arraygrad.backends.numpy.sorting cimport forward_sort, rule_sort
 from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, loops_of
-from arraygrad.backends.numpy.windows cimport forward_flip, forward_windows, rule_windows
+from arraygrad.backends.numpy.strides cimport attach_views
+from arraygrad.backends.numpy.windows cimport rule_windows
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.elements cimport serve
@@ -151,16 +151,7 @@ def install(dict ops, backend=None):
     offer(ops, "floor_divide", forward_floor_divide, ("x1", "x2"), loops)
     offer(ops, "matmul", forward_matmul, ("x1", "x2"), loops)
     offer(ops, "norm", forward_norm, ("x", "ord", "axis", "keepdims"), loops)
-    offer(ops, "reshape", forward_reshape, ("x", "shape", "copy"), loops)
-    offer(ops, "permute_dims", forward_permute_dims, ("x", "axes"), loops)
-    offer(ops, "squeeze", forward_squeeze, ("x", "axis"), loops)
-    offer(ops, "expand_dims", forward_expand_dims, ("x", "axis"), loops)
-    offer(ops, "broadcast_to", forward_broadcast_to, ("x", "shape"), loops)
-    offer(ops, "flip", forward_flip, ("x", "axis"), loops)
-    offer(ops, "diagonal", forward_diagonal, ("x", "offset"), loops)
     offer(ops, "where", forward_where, ("condition", "x1", "x2"), loops)
-    offer(ops, "concat", forward_concat, ("arrays", "axis"), loops)
-    offer(ops, "stack", forward_stack, ("arrays", "axis"), loops)
     offer(ops, "_getitem", forward_getitem, ("x", "key"), loops)
     offer(ops, "_getitem_adjoint", forward_getitem_adjoint, ("x", "shape", "key"), loops)
     offer(ops, "sort", forward_sort, ("x", "axis", "descending", "stable"), loops)
@@ -168,7 +159,6 @@ def install(dict ops, backend=None):
         op = ops["sort"]
         op.leaves = True
     offer(ops, "_add_at", forward_add_at, ("x", "key", "value"), loops)
-    offer(ops, "_windows", forward_windows, ("x", "lengths", "axes"), loops)
     offer(ops, "take", forward_take, ("x", "indices", "axis"), loops)
     offer(ops, "solve", forward_solve, ("x1", "x2"), loops)
     offer(ops, "astype", forward_astype, ("x", "dtype", "copy", "device"), loops)
@@ -178,7 +168,6 @@ def install(dict ops, backend=None):
         offer(ops, name, forward_einsum, ("subscripts", "operands", "optimize"), loops)
     offer(ops, "tensordot", forward_tensordot, ("x1", "x2", "axes"), loops)
     offer(ops, "linspace", forward_linspace, ("start", "stop", "num", "dtype", "device", "endpoint"), loops)
-    attach(ops, "concat", rule_concat, ("arrays_meta",), done)
     attach(ops, "cholesky", rule_cholesky, ("ans",), done)
     attach(ops, "solve", rule_solve, ("ans", "x1", "x2_meta"), done)
     attach_transforms(ops, loops, done)
@@ -186,23 +175,19 @@ def install(dict ops, backend=None):
     attach(ops, "sort", rule_sort, ("x",), done)
     attach_elementwise(ops, done)
     attach_reductions(ops, loops, done)
-    attach(ops, "sin", rule_sin, ("x",), done)
-    attach(ops, "cos", rule_cos, ("x",), done)
-    attach_sines(ops)
+    attach_views(ops, loops, done)
+    attach_joins(ops, loops, done)
+    attach_sines(ops, done)
     attach_powers(ops, done)
     attach_complex(ops, done)
     attach_numbers(ops)
     attach_kernels(ops, loops, done)
     attach(ops, "matmul", rule_matmul, ("x2", "x1_meta", "x1", "x2_meta"), done)
-    attach(ops, "reshape", rule_reshape, ("x_meta",), done)
-    attach(ops, "expand_dims", rule_reshape, ("x_meta",), done)
-    attach(ops, "squeeze", rule_reshape, ("x_meta",), done)
-    attach(ops, "permute_dims", rule_permute_dims, (), done)
-    attach(ops, "_getitem", rule_getitem_along_any, ("x_meta",), done)
-    attach(ops, "_getitem_adjoint", rule_getitem_adjoint, (), done)
-    attach(ops, "_add_at", rule_add_at, (), done)
+    attach(ops, "_getitem", rule_getitem, ("x_meta",), done)
+    attach(ops, "_getitem_adjoint", rule_scatter, (), done)
+    attach(ops, "_add_at", rule_scatter, (), done)
     attach(ops, "_setitem", rule_setitem, (), done)
-    attach(ops, "take", rule_take_along_any, ("x_meta",), done)
+    attach(ops, "take", rule_take, ("x_meta",), done)
     attach(ops, "clip", rule_clip, ("x", "min", "max"), done)
     attach(ops, "diagonal", rule_diagonal, ("x_meta",), done)
     attach(ops, "pad", rule_pad, ("x_meta",), done)

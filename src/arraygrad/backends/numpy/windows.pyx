@@ -1,4 +1,4 @@
-# Arrays seen backwards; sliding windows of plain arrays, forward and backward, and the gradients of slices of them.
+# Sliding windows of plain arrays: where they lie, what their rule adds up, and the gradients of slices of them.
 # May import: engine.arrayops, engine.evaluate, engine.input_buffer, engine.node, core.op, backends.numpy.elementwise,
 # backends.numpy.loops.
 #
@@ -37,7 +37,6 @@ cdef extern from "arrangements.hpp" namespace "arraygrad":
                        const Py_ssize_t* steps, int lead, int nd) noexcept
 
 cdef object _add_at = np.add.at
-cdef object _backwards = slice(None, None, -1)
 
 cdef enum:
     # Bytes of all windows from which on a slice's gradient waits by itself: as PARTIAL_SIZE in shapes.pyx.
@@ -70,33 +69,6 @@ cdef int windows_of(object lengths, object axes, int ndim, const Py_ssize_t* fro
         strides[nd] = from_strides[axis]
         nd += 1
     return nd
-
-
-cdef object forward_flip(object args):
-    cdef ArrayView v
-    cdef Py_ssize_t axis
-    if view_of(args[0], &v) < 0 or v.ndim == 0:
-        return None
-    if args[1] is None:
-        return args[0][(_backwards,) * v.ndim]
-    if not PyLong_CheckExact(args[1]):
-        return None
-    axis = PyLong_AsSsize_t(args[1])
-    if axis < 0:
-        axis += v.ndim
-    return mirrored(args[0], <int>axis) if 0 <= axis < v.ndim <= 8 else None
-
-
-cdef object forward_windows(object args):
-    """A read-only view, of each window's first element on; what NumPy would refuse is declined."""
-    cdef ArrayView v
-    cdef Py_ssize_t dims[8]
-    cdef Py_ssize_t strides[8]
-    cdef int nd
-    if view_of(args[0], &v) < 0:
-        return None
-    nd = windows_of(args[1], args[2], v.ndim, v.dims, v.strides, dims, strides)
-    return None if nd < 0 else strided(args[0], nd, dims, strides)
 
 
 cdef int line_axis(tuple axes, const Py_ssize_t* dims, const Py_ssize_t* steps, int ndim, int nd) except -2:
