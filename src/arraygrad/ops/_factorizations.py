@@ -321,6 +321,8 @@ def _alone(xp, values, used, zero=False, every=False):
     if zero:
         nearest = xp.minimum(nearest, xp.abs(values))
     close = xp.any(nearest <= xp.finfo(nearest.dtype).eps ** 0.5 * largest, axis=-1)
+    if not bool(xp.any(close)):
+        return None
     apart = nearest > share * largest
     chosen = close & xp.all(~used | apart, axis=-1) & xp.any(used, axis=-1)
     wanted = apart if every else used

@@ -121,9 +121,12 @@ def _passed_on(xp, kept, g):
 
 
 def running_rule(xp, g, x, ans, ufunc, axis):
-    g, x, ans = [xp.moveaxis(a, axis, -1) for a in (g, x, ans)]
+    axis, last = from_start(axis, x.ndim), x.ndim - 1
+    if axis != last:
+        order = (*range(axis), *range(axis + 1, x.ndim), axis)
+        g, x, ans = [xp.permute_dims(a, order) for a in (g, x, ans)]
     if x.shape[-1] > 1:
         kept, taken = _shares(xp, ufunc, ans[..., :-1], x[..., 1:])
         one = xp.ones_like(x[..., :1])
         g = xp.concat([one, taken], axis=-1) * _passed_on(xp, xp.concat([one, kept], axis=-1), g)
-    return xp.moveaxis(g, -1, axis)
+    return g if axis == last else xp.permute_dims(g, (*range(axis), last, *range(axis, last)))

@@ -84,14 +84,26 @@ def gradient_of_x(xp, g, x_shape, pad_width, mode):
         return g[_middle(x_shape, widths)]
     for axis in range(len(x_shape) - 1, -1, -1):
         before, after = widths[axis]
-        if before or after:
-            n = x_shape[axis]
+        n = x_shape[axis]
+        if mode == "edge" and n > 1:
+            g = _gathered_at_edges(xp, g, axis, before, n)
+        elif before or after:
             index = _positions(axis, n, [*range(-before, 0), *range(n, n + after)], mode)
             ends = [g[at_axis(axis, part)] for part in (slice(0, before), slice(before + n, before + n + after))]
             ends = xp.concat(ends, axis=axis) if before and after else ends[before == 0]
             g = g[at_axis(axis, slice(before, before + n))]
             g = g + xp._take_adjoint(ends, xp.asarray(index, device=device_of(g)), g.shape, axis)
     return g
+
+
+def _gathered_at_edges(xp, g, axis, before, n):
+    """The gradient of n elements of which the first and the last were repeated: theirs are sums."""
+    stop = g.shape[axis] - (before + n) > 0
+    first = xp.sum(g[at_axis(axis, slice(0, before + 1))], axis=axis, keepdims=True) if before else None
+    last = xp.sum(g[at_axis(axis, slice(before + n - 1, None))], axis=axis, keepdims=True) if stop else None
+    middle = g[at_axis(axis, slice(before + bool(before), before + n - stop))]
+    parts = [part for part in (first, middle, last) if part is not None]
+    return middle if len(parts) == 1 else xp.concat(parts, axis=axis)
 
 
 def gradient_of_values(xp, g, x_shape, pad_width):
