@@ -23,8 +23,8 @@ from arraygrad.ops.elementwise import POW_NUMBERS
 
 from arraygrad.backends.numpy.complex_rules cimport complex_power
 from arraygrad.backends.numpy.elementwise cimport (
-    OneStep, RuleKernel, attach, saved_for, gradient_by, gradient_of_edge, has_complex_result, is_number, kernel_named, last_step,
-    real_view, rule_of_table, set_out, wants_gradient,
+    OneStep, RuleKernel, attach, saved_for, gradient_by, gradient_of_edge, has_complex_result, is_number,
+    kernel_named, last_step, real_view, rule_of_table, set_out, wants_gradient,
 )
 from arraygrad.backends.numpy.loops cimport (
     SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, empty_of, fast_enabled, loop_set,

@@ -9,8 +9,8 @@
 # The catalogue in reductions.hpp has a row for each operation: its kernels of one pass (rows.hpp, extrema.hpp), what
 # they read, what room they need. One forward and one rule serve them all.
 # (1) `plan` turns an array and the axes that are reduced into Lines, out of shape, layout and axes alone: before x
-#     along x behind elements in the order of the memory. A column-major array is gone through from its last axis on, as its
-#     transpose would be. What is reduced to more than one axis lies row-major: that is served up to two axes only.
+#     along x behind elements in the order of the memory. A column-major array is gone through from its last axis on,
+#     as its transpose would be. What is reduced to more than one axis lies row-major: that is served up to two axes.
 # (2) What is asked for beside the axes is read by the parameters that the row names. Anything unusual is declined.
 # (3) Results are NumPy's bit by bit: sums are added in the order of numpy.add.reduce, within rows by numpy.add's loop.
 #     An array that no kernel serves goes to the ufunc's `reduce` where the row has one.
@@ -376,17 +376,19 @@ cdef inline bint asked_for(const Reduction* r, object x, list args) except -1:
     return r.parameters != AXIS_DTYPE_KEEPDIMS or args[2] is None
 
 
-cdef inline object operand(Node node, Frame f, char letter, object base, const ArrayView* v, const Lines* l):
-    """What a kernel reads (Reduction.operands), in the form that it reads it in. None: declined."""
-    cdef ArrayView o
+cdef inline object operand(Node node, Frame f, char letter, object base, const ArrayView* v, const Lines* l,
+                           ArrayView* o):
+    """What a kernel reads (Reduction.operands), in the form that it reads it in, and its view. None: declined."""
     cdef Py_ssize_t count = 0
     cdef object out
     if letter == c"x" or letter == c"y":
+        o[0] = v[0]
         return base
     if letter == c"l":
-        return laid_along(f.grad, base)
+        out = laid_along(f.grad, base)
+        return None if view_of(out, o) < 0 else out
     if letter == c"g":
-        if real_view(f.grad, &o) != v.slot or not same_shape(&o, v) or not (o.f_order if l.turned else o.c_order):
+        if real_view(f.grad, o) != v.slot or not same_shape(o, v) or not (o.f_order if l.turned else o.c_order):
             return None
         return f.grad
     if letter == c"m":
@@ -395,8 +397,12 @@ cdef inline object operand(Node node, Frame f, char letter, object base, const A
         out = slope_of_squares(node, f, v, l.mask, letter == c"d")
     else:
         out = f.grad if letter == c"r" else saved_for(node, SAVE_ANS, -1)
-    out = row_major(out)
-    return out if real_view(out, &o) == v.slot and o.size == l.results else None
+    if real_view(out, o) != v.slot or o.size != l.results:
+        return None
+    if not o.c_order:
+        out = row_major(out)
+        view_of(out, o)
+    return out
 
 
 cdef inline object buffer_like(Node node, const ArrayView* v):
@@ -416,8 +422,7 @@ cdef int rule_reduction(Node node, Frame f) except -1:
     cdef const char* given[3]
     cdef int k = 0, errors
     cdef list args = <list>node.args
-    cdef object base, out = None, read = None
-    cdef object beside = None               # holds what is read first, where that is two arrays  # no-cython-lint
+    cdef object base, out = None, read = None, beside = None    # what is read beside the base
     if r.base == OF_INPUT:
         base = saved_for(node, SAVE_INPUT, 0)
     else:
@@ -433,8 +438,8 @@ cdef int rule_reduction(Node node, Frame f) except -1:
         if v.slot < 0 or not v.c_order or not plan(&v, mask, &r.rule, r.keeps_shape, r.any_axes, &l):
             return 0 if r.finish == AS_IT_IS else deviations_by_parts(node, f, r, base, &v, mask)
     while r.operands[k] != 0:
-        out = operand(node, f, r.operands[k], base, &v, &l)
-        if view_of(out, &o) < 0 or r.finite and r.operands[k] == c"a" and not all_finite(o.slot, o.data, o.size):
+        out = operand(node, f, r.operands[k], base, &v, &l, &o)
+        if out is None or r.finite and r.operands[k] == c"a" and not all_finite(o.slot, o.data, o.size):
             return 0
         given[k] = o.data
         if out is not base:
@@ -446,6 +451,7 @@ cdef int rule_reduction(Node node, Frame f) except -1:
         return 1
     out = place_for(f, base, base if read is None else read) if r.keeps_shape else empty_dense(base)
     errors = run(&r.rule, r.rule.kernel, given, out, &l)
+    beside = read = None                    # which held what was read
     if errors & r.rule.declined:
         return 0
     report(r.rule.name, errors)

@@ -14,11 +14,11 @@ from libc.string cimport memcpy, memset
 
 from arraygrad.backends.numpy.choices cimport at_mask, spread_by_mask
 from arraygrad.backends.numpy.dense_gradients cimport write_out_gradient
-from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, set_outs, wants_gradient
+from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, wants_gradient
 from arraygrad.backends.numpy.lanes cimport small_row_major
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, LoopSet, binary_loop, bools_of, cloned, empty_c, empty_of, is_scalar,
-    item_size, loop_set, positions_of, read_number, report, same_shape, transposed,
+    item_size, loop_set, positions_of, read_number, report, same_shape,
     view_of, wrapped, zeros_c,
 )
 from arraygrad.backends.numpy.regions cimport begin_partial, write_region
