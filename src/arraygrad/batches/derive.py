@@ -32,9 +32,10 @@ from arraygrad.ops._axes import from_end
 from arraygrad.ops._helpers import normalize_shape
 from arraygrad.ops.structure import axis_parameter, core_axes, result_shapes, structure_of
 from arraygrad.program.calls import batched_in, filled, hand_in, rows_of, template_of, wrapped
+from arraygrad.program.form import Plans
 from arraygrad.program.namespace import namespace
 from arraygrad.program.plain import PLAIN, plain_call
-from arraygrad.program.values import Batched, NoBatch, run
+from arraygrad.program.values import Batched, NoBatch, Tape, mapped, run
 
 __all__ = ["ALONE", "COMPOSED", "PARAMETERS", "ROW_BY_ROW", "apply_on_rows", "namespace", "one_by_one"]
 
@@ -84,7 +85,71 @@ _PRODUCTS = ("matmul", "solve")
 
 
 def apply_on_rows(op, bound: tuple, n: int) -> Any:
-    """An operation on bound arguments, of which some have n rows: `program.calls.apply`."""
+    """An operation on bound arguments, of which some have n rows: `program.calls.apply`.
+
+    The calls of array functions that it takes are kept, and replayed for arguments of the same kinds: Note [Small
+    programs] (3) in program/values.py. A tape gets them one by one.
+    """
+    key, values = _Key((op, n)), list(bound)
+    arrays: list[Any] = []
+    plan = CALLS.find(key, 0, values, (), arrays)
+    if plan is None:
+        return _planned(op, key, bound, n) if all([_is_plannable(arg) for arg in bound]) else derived(op, bound, n)
+    if plan.program is None or any([one.tape is not None for one in batched_in(values)]):
+        return derived(op, bound, n)
+    made = [Batched(one, n) for one in plan.program.replay(arrays)]
+    return wrapped(op, made if op.entry.results is not None else made[0])
+
+
+class _Key(tuple):
+    """An operation and a number of rows, as `Plans` asks for them."""
+
+    __slots__ = ()
+    rules = (None,)
+
+
+CALLS = Plans(namespace)  # a plan without a program: values are read, or a result is the same in all rows
+_LARGEST_CONSTANTS = 1 << 16  # bytes of arrays that a program may hold
+_STATIC = frozenset([float, complex, int, str, bool, type(None), type(Ellipsis)])
+
+
+def _is_plannable(arg: Any) -> bool:
+    """Whether an argument may be part of a plan: a Batched without a tape, or what is compared."""
+    if type(arg) is Batched:
+        return arg.tape is None
+    if type(arg) in (list, tuple):
+        return all([_is_plannable(one) for one in arg])
+    if type(arg) is slice:
+        return all([type(one) in _STATIC for one in (arg.start, arg.stop, arg.step)])
+    return type(arg) in _STATIC or isinstance(arg, numpy.dtype)
+
+
+def _planned(op, key: _Key, bound: tuple, n: int) -> Any:
+    """The operation; what it calls is kept."""
+    tape, inputs, program = Tape(), [], None
+
+    def taped(arg):
+        if type(arg) is not Batched:
+            return mapped(arg, taped)
+        inputs.append(Batched(arg.values, arg.rows, tape))
+        return inputs[-1]
+
+    try:
+        made = derived(op, tuple([taped(arg) for arg in bound]), n)
+    except NoBatch:
+        made = derived(op, bound, n)
+    else:
+        found = list(made) if op.entry.results is not None else [made]
+        if all([type(one) is Batched and one.rows == n for one in found]):
+            program = tape.program(inputs, found, _LARGEST_CONSTANTS)
+        found = [Batched(one.values, one.rows) if type(one) is Batched else one for one in found]
+        made = wrapped(op, found if op.entry.results is not None else found[0])
+    CALLS.keep(key, 0, list(bound), (), program)
+    return made
+
+
+def derived(op, bound: tuple, n: int) -> Any:
+    """An operation on bound arguments, of which some have n rows, as its entry says."""
     where = {op.params[i] for i, arg in enumerate(bound) if batched_in(arg) and rows_of(batched_in(arg)) is not None}
     if op.name in ROW_BY_ROW or any((op.name, name) in PARAMETERS for name in where):
         return one_by_one(op, bound, n)

@@ -162,14 +162,14 @@ class Solution(Noted):
             h = numpy.diff(ends[first : last + 1])
             t = ends[first:last, None] + tableau.c * h[:, None]
             y = self.states(first, t, pieces).reshape(-1, n)
-            pull, jac = self._linear(calls, t.reshape(-1), y)
+            jac, by_parameters = self._linear(calls, t.reshape(-1), y)
             jac = jac.reshape(*t.shape, n, n)
             after, cotangents = carried(tableau, h, jac, after, *points.within(tableau, first, last))
             fewer = numpy.einsum("ji,mikl->mjkl", read, jac)
             below, others = carried(lower, h, fewer, below, *points.within(lower, first, last))
             others = numpy.einsum("ji,mjk->mik", read, others)
             for into, one in ((grown, cotangents), (differences, cotangents - others)):
-                for i, part in enumerate(pull(numpy.ascontiguousarray(one).reshape(-1, n))[1:]):
+                for i, part in enumerate(by_parameters(numpy.ascontiguousarray(one).reshape(-1, n))):
                     if part is not None:
                         into[i] = into[i] + part
             last = first
@@ -177,15 +177,13 @@ class Solution(Noted):
 
     @staticmethod
     def _linear(calls, t, y):
-        """(what multiplies by the derivatives of the right side, its Jacobians) at points."""
-        m, n = y.shape
+        """(the Jacobians of the right side at points, what multiplies by its derivatives by the parameters)."""
         try:
-            pull = calls.at_once(t, y)[1]
-            return pull, jacobians(pull, m, n)
+            return calls.linear(t, y)[1:]
         except NoForm:
             calls.together = False
             pull = calls.one_by_one(t, y)[1]
-            return pull, jacobians(pull, m, n)
+            return jacobians(pull, *y.shape), lambda cotangents: pull(cotangents)[1:]
 
 
 class Interpolated(Solution):

@@ -24,7 +24,7 @@ from arraygrad.program import library  # noqa: F401  Batched as an array library
 from arraygrad.program.values import Batched
 from arraygrad.transforms.trace import Trace
 
-__all__ = ["NoForm", "at_once", "beside"]
+__all__ = ["NoForm", "are_close", "at_once", "beside"]
 
 _CLOSE = 1e-7  # how near the values have to be, relative to the largest of each component
 
@@ -45,7 +45,7 @@ def _is_plain(x):
     return type(x) is numpy.ndarray and x.dtype.kind in "fc" and x.ndim > 0
 
 
-def at_once(f, t, y, parameters, known=None):
+def at_once(f, t, y, parameters, known=None, apart=False):
     """The function at many points, and what multiplies by its Jacobians there.
 
     Parameters
@@ -58,6 +58,8 @@ def at_once(f, t, y, parameters, known=None):
         The same at all points.
     known : numpy.ndarray (m, n), optional
         The values that the function has to have.
+    apart : bool
+        Gradients by the parameters are those of each point, not their sum.
 
     Returns
     -------
@@ -72,7 +74,9 @@ def at_once(f, t, y, parameters, known=None):
         If the function has no form for many points, or other values than `known`; `pull` may raise it as well.
     """
     m, n = y.shape
-    given = [Batched(numpy.ascontiguousarray(y), m), *[Batched(numpy.asarray(p), None) for p in parameters]]
+    given = [Batched(numpy.ascontiguousarray(y), m)]
+    for p in map(numpy.asarray, parameters):
+        given.append(Batched(numpy.repeat(p[None], m, axis=0), m) if apart else Batched(p, None))
     time = wrap_raw(Batched(numpy.ascontiguousarray(t), m))
 
     def function(*arrays):
@@ -88,7 +92,7 @@ def at_once(f, t, y, parameters, known=None):
     if len(trace.outputs) != 1 or not isinstance(value, Batched) or value.shape != (n,):
         raise NoForm
     values = numpy.broadcast_to(value.values, (m, n))
-    if known is not None and not _close(values, known):
+    if known is not None and not are_close(values, known):
         raise NoForm
     dtype = values.dtype
 
@@ -103,6 +107,9 @@ def at_once(f, t, y, parameters, known=None):
             raise NoForm from error
         by_y, *rest = found
         by_y = None if by_y is None else numpy.broadcast_to(by_y.values, (m, n))
+        if apart:
+            rest = [None if part is None else numpy.broadcast_to(part.values, (m, *part.shape)) for part in rest]
+            return by_y, *rest
         # A gradient that is the same at all points stands there once.
         return (by_y, *[
             None if part is None else part.values * m if part.rows is None else part.values.sum(axis=0)
@@ -112,6 +119,7 @@ def at_once(f, t, y, parameters, known=None):
     return values, pull
 
 
-def _close(values, known):
+def are_close(values, known):
+    """Whether values (m, n) are those that are known."""
     size = numpy.max(numpy.abs(known), axis=0, initial=0.0)
     return bool(numpy.all(numpy.abs(values - known) <= _CLOSE * size + 1e-300))

@@ -4,26 +4,27 @@ May import: implicit.columns, implicit.common, implicit.stores, numpy.
 
 Note [Many steps at once]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
-(1) The stages of a step obey k_i = f(t + c_i h, y + h sum_j a_ij k_j), so that the derivatives of h k by y, called M,
-    solve M_i - h sum_j a_ij J_i M_j = J_i with the Jacobians J_i there. The matrix of a step is 1 + h sum_i b_i M_i.
-    An explicit method has them one after the other, an implicit one as the solution of a linear system.
-(2) These matrices don't depend on what is differentiated at the end. So they are computed for many steps in a few calls
-    of NumPy, the gradient p by the state goes back by one product of a matrix and a vector a step, and the cotangents
-    of all stages follow, again in a few calls: L_i - h sum_j a_ji J_j^T L_j = h (b_i p + what values between the ends
-    of the step add). The gradient by the parameters is one product of these with the derivatives of f by them.
+(1) The stages of a step obey k_i = f(t + c_i h, y + h sum_j a_ij k_j). A gradient p by the state where the step ends
+    gives the stages cotangents h L_i, with L_i - h sum_j a_ji J_j^T L_j = b_i p + what values between the ends of the
+    step add, and the state where it begins p + h sum_i J_i^T L_i. J_i are the Jacobians at the stages. An explicit method
+    has L one after the other, an implicit one as the solution of a linear system.
+(2) L is linear in p. So it is computed for many steps in a few calls of NumPy, for p the unit vectors and for what is
+    added. The gradient by the state then goes back by one product of a matrix and a vector a step, and the cotangents
+    of all stages follow in one product. The gradient by the parameters is a product of these with the derivatives of f.
 (3) f is called at all stages at once where it has such a form (Note [Calls at many points]), else one by one.
 Guarded by tests/implicit/test_discrete_adjoint.py and test_collocated_adjoint.py.
 """
 
 import numpy
 
-from arraygrad.implicit.columns import NoForm, at_once, beside
+from arraygrad.implicit.columns import NoForm, are_close, at_once, beside
 from arraygrad.implicit.common import products
 from arraygrad.implicit.stores import running
 
 __all__ = ["Calls", "NoForm", "Points", "carried", "gradients_of_steps", "jacobians", "room"]
 
 _ELEMENTS = 1 << 20  # of the largest arrays
+_TILED = 1 << 15  # elements of all Jacobians that are computed by one call: its arithmetic costs less than calls
 
 
 def room(n, stages, parameters):
@@ -113,28 +114,95 @@ class Calls:
             self.together = False
             raise
 
+    def linear(self, t, y, known=None):
+        """The right side at many points with its derivatives there, for t (m,), y (m, n).
+
+        Returns
+        -------
+        values : numpy.ndarray (m, n)
+        jacobians : numpy.ndarray (m, n, n)
+        by_parameters : callable
+            by_parameters(cotangents (m, n)): gradients by each of the parameters, summed over the points; None where
+            one is zero. NoForm as `linear`.
+
+        Raises
+        ------
+        NoForm
+            As at_once.
+        """
+        m, n = y.shape
+        if m * n * (n + sum([p.size for p in self.parameters])) > _TILED:
+            values, pull = self.at_once(t, y, known)
+            return values, jacobians(pull, m, n), lambda cotangents: pull(cotangents)[1:]
+        if not self.together or self._agrees is False:
+            raise NoForm
+        y = y if self.dtype is None else y.astype(self.dtype)
+        try:
+            return self._tiled(t, y, known)
+        except NoForm:
+            self.together = False
+            raise
+
+    def _tiled(self, t, y, known):
+        """The same by one call with a row for each point and component, whose cotangents are all unit vectors.
+
+        The first call has one point more, where it is compared with a call at one: see `_agrees_at`.
+        """
+        m, n = y.shape
+        at = [*range(m), m // 2] if self._agrees is None else [*range(m)]
+        at += [m - 1] * (-len(at) % (1 << max(len(at).bit_length() - 4, 0)))  # few numbers of rows: programs are kept
+        t, y, k = t[at], y[at], len(at)
+        if self._agrees is None:
+            y[m] = _beside(y, m)
+        values, pull = at_once(self.f, numpy.tile(t, n), numpy.tile(y, (n, 1)), self.parameters, apart=True)
+        values = values[:k]
+        if known is not None and not are_close(values[:m], known):
+            raise NoForm
+        by_y, *rest = pull(numpy.repeat(numpy.eye(n), k, axis=0))
+        jac = numpy.zeros((n, k, n)) if by_y is None else by_y.reshape(n, k, n)
+        rest = [None if part is None else part.reshape(n, k, *part.shape[1:]) for part in rest]
+        if self._agrees is None:
+            self._agrees = self._agrees_at(t[m], y[m], values[m], jac[:, m], [p if p is None else p[:, m] for p in rest])
+            if not self._agrees:
+                raise NoForm
+
+        def by_parameters(cotangents):
+            flat = numpy.asarray(cotangents).T.reshape(-1)
+            return [
+                None if part is None else (flat @ part[:, :m].reshape(n * m, -1)).reshape(part.shape[2:])
+                for part in rest
+            ]
+
+        return values[:m], jac[:, :m].transpose(1, 0, 2), by_parameters
+
     def _agreement(self, t, y):
-        """Whether value and derivatives at several points at once are those of a call at one, beside the solution.
+        """Whether value and derivatives at several points at once are those of a call at one, beside the solution."""
+        k = len(t) // 2
+        places = numpy.stack([y[k], _beside(y, k)])
+        values, pull = at_once(self.f, t[[k, k]], places, self.parameters)
+        found = [pull(numpy.stack([numpy.zeros_like(unit), unit])) for unit in numpy.eye(y.shape[1], dtype=y.dtype)]
+        zero = numpy.zeros(y.shape[1])
+        by_y = [zero if row[0] is None else row[0][1] for row in found]
+        rest = [
+            None if all(part is None for part in parts) else [0.0 if part is None else part for part in parts]
+            for parts in zip(*[row[1:] for row in found], strict=True)
+        ]
+        return self._agrees_at(t[k], places[1], values[1], by_y, rest)
+
+    def _agrees_at(self, t, y, value, by_y, by_parameters):
+        """Whether a value and the derivatives of each of its components are those of a call at one point.
 
         They would differ where the function relies on what Batched lacks, as an array that has two names and is
         written in place. Along the solution itself values may agree by chance, as at an equilibrium.
         """
-        random, k = numpy.random.default_rng(11), len(t) // 2
-        size = numpy.max(numpy.abs(y), axis=0) + numpy.finfo(y.dtype).tiny
-        places = numpy.stack([y[k], y[k] + 1e-3 * size * random.uniform(0.5, 1.0, y.shape[1])]).astype(y.dtype)
-        cotangent = random.uniform(0.5, 1.0, places.shape).astype(y.dtype)
-        values, pull = at_once(self.f, t[[k, k]], places, self.parameters)
-        cotangent[0] = 0.0
-        beside = pull(cotangent)
-        close = numpy.sqrt(numpy.finfo(y.dtype).eps)
+        cotangent, close = _between(len(y)), numpy.sqrt(numpy.finfo(y.dtype).eps)
         try:
-            value, back = self._one(t[k], places[1])
-            one = back(cotangent[1].astype(value.dtype))
+            expected, back = self._one(t, y)
+            one = back(cotangent.astype(expected.dtype))
         except Exception:  # told where the function is called point by point
             return False
-        beside = (None if beside[0] is None else beside[0][1], *beside[1:])
-        pairs = [(values[1], value), *zip(beside, one, strict=True)]
-        return all(_same(a, b, close) for a, b in pairs)
+        found = [None if rows is None else numpy.tensordot(cotangent, rows, 1) for rows in (by_y, *by_parameters)]
+        return _same(value, expected, close) and all(_same(a, b, close) for a, b in zip(found, one, strict=True))
 
     def _one(self, t, y):
         def slope(y, *parameters):
@@ -161,6 +229,17 @@ class Calls:
             return (by_y, *rest)
 
         return numpy.asarray(values), pull
+
+
+def _between(n):
+    """n numbers between 0.5 and 1, of no pattern."""
+    return 0.5 + 0.5 * (0.6180339887498949 * numpy.arange(1.0, n + 1.0) % 1.0)
+
+
+def _beside(y, k):
+    """A state near that of point k, of all states (m, n)."""
+    size = numpy.max(numpy.abs(y), axis=0) + numpy.finfo(y.dtype).tiny
+    return (y[k] + 1e-3 * size * _between(y.shape[1])).astype(y.dtype)
 
 
 def _same(a, b, close):
@@ -205,30 +284,25 @@ def carried(tableau, h, jac, after, by_state, by_stages):
     m, count, n, _ = jac.shape
     a, b = tableau.a[:count, :count], tableau.whole[:count]
     one, column = numpy.eye(n), h[:, None, None]
+    z = numpy.empty((m, count, n, n + 1))  # what becomes of b_i p, for p the unit vectors, and of `by_stages`
+    z[..., :n], z[..., n] = b[:, None, None] * one, by_stages
     if tableau.implicit:
-        system = -(column[..., None, None] * a[:, None, :, None]) * jac[:, :, :, None, :]
-        system = numpy.ascontiguousarray(system).reshape(m, count * n, count * n) + numpy.eye(count * n)
-        slopes = numpy.linalg.solve(system, jac.reshape(m, count * n, n)).reshape(m, count, n, n)
+        system = column[..., None, None] * -a.T[:, None, :, None] * jac.transpose(0, 3, 1, 2)[:, None]
+        system = system.reshape(m, count * n, count * n) + numpy.eye(count * n)
+        z = numpy.linalg.solve(system, z.reshape(m, count * n, n + 1)).reshape(z.shape)
     else:
-        slopes = numpy.empty_like(jac)
-        for i in range(count):
-            inner = numpy.tensordot(slopes[:, :i], a[i, :i], axes=(1, 0)) if i else 0.0
-            slopes[:, i] = jac[:, i] @ (one + column * inner)
-    steps = one + column * numpy.tensordot(slopes, b, axes=(1, 0))
-    added = by_state + h[:, None] * numpy.einsum("mikl,mik->ml", slopes, by_stages)
+        for i in range(count - 1, 0, -1):
+            by_state_of_stage = column * (jac[:, i].transpose(0, 2, 1) @ z[:, i])
+            z[:, :i] += a[i, :i, None, None] * by_state_of_stage[:, None]
+    z = z.reshape(m, count * n, n + 1)
+    by_begin = column * (jac.reshape(m, count * n, n).transpose(0, 2, 1) @ z)
+    steps, added = one + by_begin[..., :n], by_state + by_begin[..., n]
     ends = numpy.empty((m, n))  # gradients by the states where steps end
     p = after
     for k in range(m - 1, -1, -1):
         ends[k] = p
-        p = p @ steps[k] + added[k]
-    cotangents = column * (b[:, None] * ends[:, None, :] + by_stages)
-    if tableau.implicit:
-        flat = cotangents.reshape(m, count * n, 1)
-        return p, numpy.linalg.solve(system.transpose(0, 2, 1), flat).reshape(m, count, n)
-    for i in range(count - 1, 0, -1):
-        by_state_of_stage = h[:, None] * numpy.einsum("mkl,mk->ml", jac[:, i], cotangents[:, i])
-        cotangents[:, :i] += a[i, :i, None] * by_state_of_stage[:, None, :]
-    return p, cotangents
+        p = steps[k] @ p + added[k]
+    return p, (column * (z[..., :n] @ ends[:, :, None] + z[..., n:])).reshape(m, count, n)
 
 
 def gradients_of_steps(tableau, h, blocks, after, by_state, by_stages):
@@ -236,9 +310,9 @@ def gradients_of_steps(tableau, h, blocks, after, by_state, by_stages):
 
     Parameters
     ----------
-    blocks : list of (slice, callable)
-        In the place of the Jacobians: some of the stages each, in their order, and the `pull` of f there, for
-        cotangents (m times their number, n).
+    blocks : list of (slice, jacobians, callable)
+        In the place of the Jacobians: some of the stages each, in their order, the Jacobians there (m times their
+        number, n, n), and the `by_parameters` of f there.
 
     Returns
     -------
@@ -246,14 +320,11 @@ def gradients_of_steps(tableau, h, blocks, after, by_state, by_stages):
     """
     m, n = by_state.shape
     count = blocks[-1][0].stop
-    jac = numpy.empty((m, count, n, n))
-    for part, pull in blocks:
-        k = part.stop - part.start
-        jac[:, part] = jacobians(pull, m * k, n).reshape(m, k, n, n)
+    jac = numpy.concatenate([one.reshape(m, -1, n, n) for _, one, _ in blocks], axis=1)
     p, cotangents = carried(tableau, h, jac, after, by_state, by_stages[:, :count])
     grown = None
-    for part, pull in blocks:
-        _, *parts = pull(numpy.ascontiguousarray(cotangents[:, part]).reshape(-1, n))
+    for part, _, by_parameters in blocks:
+        parts = by_parameters(numpy.ascontiguousarray(cotangents[:, part]).reshape(-1, n))
         grown = parts if grown is None else [
             y if x is None else x if y is None else x + y for x, y in zip(grown, parts, strict=True)
         ]  # fmt: skip

@@ -261,8 +261,8 @@ class _Backwards:
                 if not done and short.any():
                     at[short, tableau.n :], t[short, tableau.n :] = at[short, tableau.n, None], times[1:][short, None]
                 known = None if done else stages[:, part].reshape(m * k, -1)
-                values, pull = calls.at_once(t.reshape(-1), at.reshape(m * k, -1), known)
-                blocks.append((part, pull))
+                values, *derivatives = calls.linear(t.reshape(-1), at.reshape(m * k, -1), known)
+                blocks.append((part, *derivatives))
                 if part.stop > stages.shape[1]:
                     stages = numpy.concatenate([stages, values.reshape(m, k, -1)], axis=1)
                 done = part.stop
