@@ -112,6 +112,8 @@ def kept(f, name, args=(), bind=None, found=None):
     Returns
     -------
     callable
+        Its attribute `direct()` gives what one solution may call in its place, many times, and a function without
+        arguments to call when that is over, or None.
 
     Raises
     ------
@@ -144,8 +146,18 @@ def kept(f, name, args=(), bind=None, found=None):
             seen.forget_changed()
         return found
 
+    def direct():
+        nonlocal checked
+        run = current_graph_task_id()
+        if run == born:
+            return now, seen.forget_changed
+        seen.check(name)
+        checked = run
+        return again, None
+
     function.__name__ = getattr(f, "__name__", type(f).__name__)
     function.compares_itself = True
+    function.direct = direct
     return function
 
 

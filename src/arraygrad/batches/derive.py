@@ -94,8 +94,8 @@ def apply_on_rows(op, bound: tuple, n: int) -> Any:
     arrays: list[Any] = []
     plan = CALLS.find(key, 0, values, (), arrays)
     if plan is None:
-        return _planned(op, key, bound, n) if all([_is_plannable(arg) for arg in bound]) else derived(op, bound, n)
-    if plan.program is None or any([one.tape is not None for one in batched_in(values)]):
+        return _planned(op, key, bound, n) if all(_is_plannable(arg) for arg in bound) else derived(op, bound, n)
+    if plan.program is None or any(one.tape is not None for one in batched_in(values)):
         return derived(op, bound, n)
     made = [Batched(one, n) for one in plan.program.replay(arrays)]
     return wrapped(op, made if op.entry.results is not None else made[0])
@@ -118,9 +118,9 @@ def _is_plannable(arg: Any) -> bool:
     if type(arg) is Batched:
         return arg.tape is None
     if type(arg) in (list, tuple):
-        return all([_is_plannable(one) for one in arg])
+        return all(_is_plannable(one) for one in arg)
     if type(arg) is slice:
-        return all([type(one) in _STATIC for one in (arg.start, arg.stop, arg.step)])
+        return all(type(one) in _STATIC for one in (arg.start, arg.stop, arg.step))
     return type(arg) in _STATIC or isinstance(arg, numpy.dtype)
 
 
@@ -140,7 +140,7 @@ def _planned(op, key: _Key, bound: tuple, n: int) -> Any:
         made = derived(op, bound, n)
     else:
         found = list(made) if op.entry.results is not None else [made]
-        if all([type(one) is Batched and one.rows == n for one in found]):
+        if all(type(one) is Batched and one.rows == n for one in found):
             program = tape.program(inputs, found, _LARGEST_CONSTANTS)
         found = [Batched(one.values, one.rows) if type(one) is Batched else one for one in found]
         made = wrapped(op, found if op.entry.results is not None else found[0])

@@ -9,9 +9,10 @@ Note [Collocated adjoint]
     own steps by collocation at Radau's nodes, which are stable for stiff equations. No step is chosen, no guess is made
     and nothing iterates: each step is a linear system, and all are built and solved together (Note [Many steps at
     once]). Times at which the solution is asked for add to the right side of the step that they lie in.
-(2) There are as many nodes as the order of the method asks for. The steps were chosen for the solution, which may rest
-    while its derivative does not. So the gradient is computed with one node less besides, from the same Jacobians,
-    read between the nodes. Where the two differ by more than about the tolerance, the steps are halved, a few times.
+(2) There are more nodes than the order of a method asks for, and a few steps are taken as one, which the short steps of
+    multistep methods allow. The steps were chosen for the solution, which may rest while its derivative does not. So
+    the gradient is computed with one node less besides, from the same Jacobians, read between the nodes. Where the two
+    differ by more than about the tolerance, fewer steps are taken as one, then halves of them, a few times.
     The gradient is that of the exact equation along the computed solution.
 (3) Kept are the interpolants of the steps, up to a limit of memory. Beyond it, for states that are large or complex,
     where halving does not help (the right side jumps), and where the gradient is to be differentiated again, the
@@ -33,9 +34,9 @@ __all__ = ["Again", "Interpolated", "Solution", "noting"]
 
 _BYTES = 1 << 27  # of interpolants, which are kept
 _SMALL = 64  # states of so many values at most
-_MOST = 7  # nodes of a step
-_BESIDE = 5  # and of one whose order is not known
-_HALVINGS = 6
+_NODES = 8  # of a step
+_TOGETHER, _FEW = (6, 2), 4  # how many steps are taken as one at first, where that makes more than a few
+_HALVINGS = 5
 _PIECES = 20000  # of steps, at most
 
 
@@ -69,13 +70,11 @@ class _Radau:
 _radau = functools.cache(_Radau)
 
 
-def nodes_for(order):
-    """How many nodes serve a step of a method of that order."""
-    return min(order // 2 + 2, _MOST)
+def noting(method, beside=None):
+    """(a class of SciPy's implicit solvers that notes its steps, the `Interpolated`); (method, None) of another one.
 
-
-def noting(method):
-    """(a class of SciPy's implicit solvers that notes its steps, the `Interpolated`); (method, None) of another one."""
+    `beside(t, y)` is told them as well.
+    """
     from scipy import integrate
 
     orders = {
@@ -93,19 +92,21 @@ def noting(method):
 
     def add(solver):
         solution.add(solver.t, solver.dense_output(), order(solver), solver.y.nbytes)
+        if beside is not None:
+            beside(solver.t, solver.y)
 
     return noting_class(cls, begin, add), solution
 
 
 class Solution(Noted):
-    """A solution on steps: `times` of their ends, `start`, `nodes` of each.
+    """A solution on steps: `times` of their ends, and `start`.
 
-    `states(first, times, pieces)` gives its values.
+    `states(times, ends)` gives its values (m, n) at times (m,) in their order, nodes of steps with such ends.
     """
 
     def __init__(self):
         super().__init__()
-        self.times, self.start, self.nodes = [], None, 2
+        self.times, self.start = [], None
 
     def serves(self, arrays):
         """Whether gradients by these arrays can be had."""
@@ -114,7 +115,7 @@ class Solution(Noted):
             and self.start.dtype.kind == "f"
             and self.start.size <= _SMALL
             and all(not isinstance(one, Tensor) and raw(one).dtype.kind == "f" for one in arrays)
-            and room(self.start.size, self.nodes, arrays) >= 1
+            and room(self.start.size, _NODES, arrays) >= 1
         )
 
     def pull(self, f, arguments, g, times, arrays, dtype=None, tolerance=1e-6):
@@ -126,10 +127,8 @@ class Solution(Noted):
         calls = Calls.of(f, arguments, list(arrays[1:] if first_of_all else arrays), dtype)
         calls.together = self.calls_together()
         g, times = numpy.asarray(g, dtype=float), numpy.asarray(times, dtype=float)
-        for halvings in range(_HALVINGS):
-            if halvings and len(self.times) * 2**halvings > _PIECES:
-                break
-            found, differences = self._gradients(calls, g, times, 2**halvings)
+        for ends in self._cuts():
+            found, differences = self._gradients(calls, g, times, ends)
             self.together = calls.together
             if not first_of_all:
                 found, differences = found[1:], differences[1:]
@@ -141,16 +140,23 @@ class Solution(Noted):
                 return [numpy.asarray(a, dtype=raw(b).dtype) for a, b in zip(found, arrays, strict=True)]
         return None
 
-    def _gradients(self, calls, g, times, pieces):
+    def _cuts(self):
+        """Ends of a few steps together, of the steps, of halves of them, and so on."""
+        ends = numpy.asarray(self.times)
+        for together in _TOGETHER:
+            if ends.size > _FEW * together:
+                yield numpy.append(ends[:-1:together], ends[-1])
+        for pieces in 2 ** numpy.arange(_HALVINGS + 1):
+            if pieces == 1 or ends.size * pieces <= _PIECES:
+                inner = ends[:-1, None] + numpy.diff(ends)[:, None] * (numpy.arange(pieces) / pieces)
+                yield numpy.append(inner.reshape(-1), ends[-1])
+
+    def _gradients(self, calls, g, times, ends):
         """(gradients by the start and the parameters, what they differ from those with one node less).
 
-        Each step is cut into so many pieces.
+        `ends`: of the steps of the collocation.
         """
-        tableau, lower, n = _radau(self.nodes), _radau(self.nodes - 1), self.start.size
-        ends = numpy.asarray(self.times)
-        if pieces > 1:
-            inner = ends[:-1, None] + numpy.diff(ends)[:, None] * (numpy.arange(pieces) / pieces)
-            ends = numpy.append(inner.reshape(-1), ends[-1])
+        tableau, lower, n = _radau(_NODES), _radau(_NODES - 1), self.start.size
         points = Points(ends, times, g)
         most = max(room(n, tableau.size, calls.parameters), 1)
         after = below = numpy.zeros(n)
@@ -161,7 +167,7 @@ class Solution(Noted):
             first = max(last - most, 0)
             h = numpy.diff(ends[first : last + 1])
             t = ends[first:last, None] + tableau.c * h[:, None]
-            y = self.states(first, t, pieces).reshape(-1, n)
+            y = self.states(t.reshape(-1), ends)
             jac, by_parameters = self._linear(calls, t.reshape(-1), y)
             jac = jac.reshape(*t.shape, n, n)
             after, cotangents = carried(tableau, h, jac, after, *points.within(tableau, first, last))
@@ -191,22 +197,25 @@ class Interpolated(Solution):
 
     def begin(self, t, y):
         """Note the start."""
-        self.times, self.start, self.nodes, self._pieces, self._bytes = [t], y.copy(), 2, [], 0
+        self.times, self.start, self._pieces, self._bytes = [t], y.copy(), [], 0
 
     def add(self, t, piece, order, size):
         """Note a step that was accepted, its interpolant of states of so many bytes, and the order of the method."""
         if self._pieces is None:
             return
         self.times.append(t)
-        self.nodes = max(self.nodes, nodes_for(order))
         self._pieces.append(piece)
         self._bytes += (order + 3) * size
         if self._bytes > _BYTES:
             self.times, self._pieces = self.times[:1], None
 
-    def states(self, first, times, pieces):
-        """The solution (m, s, n) at places `times` (m, s) of the pieces of steps from number `first` on."""
-        return numpy.asarray([self._pieces[(first + k) // pieces](t).T for k, t in enumerate(times)])
+    def states(self, times, ends):
+        """As the base says, by the interpolant of the step that each time lies in."""
+        way = 1.0 if self.times[-1] >= self.times[0] else -1.0
+        steps = numpy.searchsorted(way * numpy.asarray(self.times[1:-1]), way * times)
+        parts = numpy.split(times, numpy.flatnonzero(numpy.diff(steps)) + 1)
+        at = steps[numpy.cumsum([0, *map(len, parts[:-1])])]
+        return numpy.concatenate([self._pieces[k](part).T for k, part in zip(at, parts, strict=True)])
 
 
 class Again(Solution):
@@ -223,20 +232,21 @@ class Again(Solution):
 
     def __init__(self, ends, start, solve):
         super().__init__()
-        self._ends, self.start, self._solve, self.nodes = ends, start, solve, _BESIDE
+        self._ends, self.start, self._solve = ends, start, solve
         self._known = None
 
     def serves(self, arrays):
         """As that of any solution, and where the values at all nodes may be kept."""
         if not self.times:
             self.times = list(self._ends)
-        return len(self.times) * self.nodes * self.start.nbytes <= _BYTES and super().serves(arrays)
+        return len(self.times) * _NODES * self.start.nbytes <= _BYTES and super().serves(arrays)
 
-    def states(self, first, times, pieces):
-        """The solution (m, s, n) at places `times` (m, s) of the pieces of steps from number `first` on."""
-        if self._known is None or len(self._known) != (len(self.times) - 1) * pieces:
-            ends = numpy.asarray(self.times)
-            h = numpy.diff(ends)[:, None] / pieces
-            at = (ends[:-1, None] + h * numpy.arange(pieces))[..., None] + h[..., None] * _radau(self.nodes).c
-            self._known = numpy.asarray(self._solve(at.reshape(-1))).T.reshape(-1, self.nodes, self.start.size)
-        return self._known[first : first + len(times)]
+    def states(self, times, ends):
+        """As the base says. The whole is solved once for all nodes of all steps."""
+        if self._known is None or len(self._known[0]) != len(ends):
+            h = numpy.diff(ends)[:, None]
+            at = (ends[:-1, None] + h * _radau(_NODES).c).reshape(-1)
+            self._known = ends, at, numpy.asarray(self._solve(at)).T
+        _, at, states = self._known
+        first = numpy.searchsorted(at if at[-1] >= at[0] else -at, times[0] if at[-1] >= at[0] else -times[0])
+        return states[first : first + len(times)]

@@ -5,6 +5,8 @@ May import: core.containers, engine, ops, core.tensor, transforms.trace. `arrayg
 
 from __future__ import annotations
 
+import types
+
 import numpy
 
 from arraygrad.core.containers import flatten, unflatten
@@ -25,6 +27,7 @@ __all__ = [
     "raw_function",
     "solution_of",
     "solve_dense",
+    "solving",
     "starting_point",
 ]
 
@@ -120,14 +123,19 @@ def array_function(f):
 
     def function(*args):
         found = f(*args)
-        if not isinstance(found, (list, tuple)):
-            return found
-        if _NUMBERS.issuperset(map(type, found)):
-            return numpy.array(found)
-        return asarray(found) if any(isinstance(leaf, Tensor) for leaf in flatten(found)[0]) else numpy.asarray(found)
+        return _as_array(found) if isinstance(found, (list, tuple)) else found
 
     function.__name__ = function_name(f)
+    if hasattr(f, "direct"):
+        function.direct = f.direct
     return function
+
+
+def _as_array(found):
+    """A list or tuple of numbers as one array, or a Tensor where there is one in it."""
+    if _NUMBERS.issuperset(map(type, found)):
+        return numpy.array(found)
+    return asarray(found) if any(isinstance(leaf, Tensor) for leaf in flatten(found)[0]) else numpy.asarray(found)
 
 
 def raw_function(name, f, args, first=1):
@@ -144,20 +152,61 @@ def raw_function(name, f, args, first=1):
     args = tuple(args)
 
     def checked(result, x):
-        if not isinstance(result, Tensor) or isinstance(x, Tensor):
-            return result
-        if result.requires_grad:
-            raise TypeError(
-                f"{name}: '{function_name(f)}' depends on a Tensor that requires grad and is not among its "
-                "arguments, so its gradient would be lost: pass it as an argument. Of an object that holds it "
-                "pass what it is made of, and make it in the function; an array that the function only works in is "
-                "made there, too: work = numpy.empty(n)"
-            )
-        return result.array
+        return result if not isinstance(result, Tensor) or isinstance(x, Tensor) else _released(name, f, result)
 
     if first == 2:
         return lambda t, y: checked(f(t, y, *args), y)
     return lambda x: checked(f(x, *args), x)
+
+
+def _released(name, f, result):
+    if result.requires_grad:
+        raise TypeError(
+            f"{name}: '{function_name(f)}' depends on a Tensor that requires grad and is not among its "
+            "arguments, so its gradient would be lost: pass it as an argument. Of an object that holds it "
+            "pass what it is made of, and make it in the function; an array that the function only works in is "
+            "made there, too: work = numpy.empty(n)"
+        )
+    return result.array
+
+
+class solving:
+    """Context of one solution of a differential equation; gives the right side f(t, y) on raw arrays.
+
+    It is called as directly as may be, and may return a list or tuple of numbers, which SciPy's solvers take.
+
+    Parameters
+    ----------
+    name : str
+        Of the solver.
+    f : callable
+        f(t, y, *args), made by `array_function`.
+    args : sequence
+    """
+
+    def __init__(self, name, f, args):
+        now, self._called = f.direct() if hasattr(f, "direct") else (f, None)
+        if isinstance(now, types.FunctionType):  # NumPy computes faster with its numbers than with arrays of no axis
+            args = [a[()] if type(a) is numpy.ndarray and not a.ndim else a for a in args]
+
+        def right_side(t, y):
+            found = now(t, y, *args)
+            if type(found) is numpy.ndarray:
+                return found
+            if isinstance(found, (list, tuple)):
+                if _NUMBERS.issuperset(map(type, found)):
+                    return found
+                found = _as_array(found)
+            return _released(name, f, found) if isinstance(found, Tensor) else found
+
+        self._right_side = right_side
+
+    def __enter__(self):
+        return self._right_side
+
+    def __exit__(self, kind, error, traceback):
+        if self._called is not None:
+            self._called()
 
 
 def products(f, *arrays):

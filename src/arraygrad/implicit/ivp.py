@@ -19,7 +19,7 @@ import numpy
 
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.implicit.collocation import noting
-from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, namespace_of, raw, raw_function
+from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, namespace_of, raw, solving
 from arraygrad.implicit.lifting import lifted
 from arraygrad.implicit.runge_kutta import recording
 from arraygrad.implicit.stores import watching
@@ -106,10 +106,13 @@ def _solve(f, t_span, y0, args, t_eval, settings, options):
     return result
 
 
-def noted(method):
-    """(a class of SciPy's solvers that notes its steps, what has them then); (method, None) for an unknown one."""
-    found = recording(method)
-    return noting(method) if found[1] is None else found
+def noted(method, beside=None):
+    """(a class of SciPy's solvers that notes its steps, what has them then); (method, None) for an unknown one.
+
+    `beside(t, y)` is told them as well.
+    """
+    found = recording(method, beside)
+    return noting(method, beside) if found[1] is None else found
 
 
 class _Problem:
@@ -195,18 +198,19 @@ def _integrate(f, times, at_times, y0, args, options):
     except ImportError as error:
         raise ImportError(f"{_NAME} needs SciPy: pip install scipy") from error
 
-    right_side, dtype = raw_function(_NAME, f, args, 2), y0.dtype
+    dtype, shape = y0.dtype, y0.shape
+    with solving(_NAME, f, args) as right_side:
 
-    def slope(t, y):
-        value = right_side(t, y if y.dtype == dtype else y.astype(dtype))
-        shape = value.shape if isinstance(value, numpy.ndarray) else numpy.shape(value)
-        if shape != y0.shape:
-            raise ValueError(
-                f"{_NAME}: '{function_name(f)}' must return dy/dt of the shape of y0, {y0.shape}, got {shape}"
-            )
-        return value
+        def slope(t, y):
+            value = right_side(t, y if y.dtype == dtype else y.astype(dtype))
+            found = value.shape if isinstance(value, numpy.ndarray) else numpy.shape(value)
+            if found != shape:
+                raise ValueError(
+                    f"{_NAME}: '{function_name(f)}' must return dy/dt of the shape of y0, {shape}, got {found}"
+                )
+            return value
 
-    result = scipy_ivp(slope, (times[0], times[1]), y0, t_eval=times[2], **options)
+        result = scipy_ivp(slope, (times[0], times[1]), y0, t_eval=times[2], **options)
     if not result.success:
         raise ConvergenceError(f"{_NAME}: the solver failed at t = {result.t[-1:]}: {result.message}")
     y = numpy.asarray(result.y, dtype=y0.dtype)

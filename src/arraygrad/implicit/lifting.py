@@ -97,6 +97,8 @@ def _of_tensors(function, args):
 
     whole.__name__ = function.__name__
     whole.compares_itself = True
+    if hasattr(function, "direct"):
+        whole.direct = function.direct
     return whole
 
 

@@ -4,10 +4,10 @@ May import: implicit.columns, implicit.common, implicit.stores, numpy.
 
 Note [Many steps at once]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
-(1) The stages of a step obey k_i = f(t + c_i h, y + h sum_j a_ij k_j). A gradient p by the state where the step ends
-    gives the stages cotangents h L_i, with L_i - h sum_j a_ji J_j^T L_j = b_i p + what values between the ends of the
-    step add, and the state where it begins p + h sum_i J_i^T L_i. J_i are the Jacobians at the stages. An explicit method
-    has L one after the other, an implicit one as the solution of a linear system.
+(1) The stages of a step obey k_i = f(t + c_i h, y + h sum_j a_ij k_j), with Jacobians J_i. A gradient p by the state
+    where the step ends gives the stages cotangents h L_i, with L_i - h sum_j a_ji J_j^T L_j = b_i p + what values
+    between the ends of the step add, and gives p + h sum_i J_i^T L_i to the state where the step begins. An explicit
+    method has L one after the other, an implicit one as the solution of a linear system.
 (2) L is linear in p. So it is computed for many steps in a few calls of NumPy, for p the unit vectors and for what is
     added. The gradient by the state then goes back by one product of a matrix and a vector a step, and the cotangents
     of all stages follow in one product. The gradient by the parameters is a product of these with the derivatives of f.
@@ -162,7 +162,8 @@ class Calls:
         jac = numpy.zeros((n, k, n)) if by_y is None else by_y.reshape(n, k, n)
         rest = [None if part is None else part.reshape(n, k, *part.shape[1:]) for part in rest]
         if self._agrees is None:
-            self._agrees = self._agrees_at(t[m], y[m], values[m], jac[:, m], [p if p is None else p[:, m] for p in rest])
+            rest_there = [None if part is None else part[:, m] for part in rest]
+            self._agrees = self._agrees_at(t[m], y[m], values[m], jac[:, m], rest_there)
             if not self._agrees:
                 raise NoForm
 
@@ -297,12 +298,12 @@ def carried(tableau, h, jac, after, by_state, by_stages):
     z = z.reshape(m, count * n, n + 1)
     by_begin = column * (jac.reshape(m, count * n, n).transpose(0, 2, 1) @ z)
     steps, added = one + by_begin[..., :n], by_state + by_begin[..., n]
-    ends = numpy.empty((m, n))  # gradients by the states where steps end
-    p = after
-    for k in range(m - 1, -1, -1):
-        ends[k] = p
-        p = steps[k] @ p + added[k]
-    return p, (column * (z[..., :n] @ ends[:, :, None] + z[..., n:])).reshape(m, count, n)
+    p, ends = after, []  # gradients by the states where steps end
+    for step, more in zip(steps[::-1], added[::-1], strict=True):
+        ends.append(p)
+        p = step.dot(p) + more
+    ends = numpy.asarray(ends[::-1])[:, :, None]
+    return p, (column * (z[..., :n] @ ends + z[..., n:])).reshape(m, count, n)
 
 
 def gradients_of_steps(tableau, h, blocks, after, by_state, by_stages):

@@ -76,8 +76,11 @@ def _tableau(cls):
     return _Tableau(cls)
 
 
-def recording(method):
-    """(a class of SciPy's solvers that notes its steps, the `Trajectory`); (method, None) where it has no tableau."""
+def recording(method, beside=None):
+    """(a class of SciPy's solvers that notes its steps, the `Trajectory`); (method, None) where it has no tableau.
+
+    `beside(t, y)` is told them as well.
+    """
     from scipy import integrate
 
     cls = getattr(integrate, method) if isinstance(method, str) and method in _METHODS else method
@@ -90,6 +93,8 @@ def recording(method):
 
     def add(solver):
         trajectory.add(solver.t, solver.y, solver.K)
+        if beside is not None:
+            beside(solver.t, solver.y)
 
     def extended(self):
         found = cls._dense_output_impl(self)

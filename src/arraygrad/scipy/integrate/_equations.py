@@ -14,7 +14,7 @@ from scipy import integrate
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.collocation import Again
-from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, raw_function
+from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, solving
 from arraygrad.implicit.ivp import solve_ivp as implicit_ivp
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
 from arraygrad.scipy._callbacks import bound, lifted, plain, tracked
@@ -53,24 +53,27 @@ def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, 
     jac = {"jac": plain(options.pop("jac"), Arguments(args).raw())} if "jac" in options else {}
     watched = [] if events is None else [_Event(e, args) for e in (events if _several(events) else (events,))]
 
-    slope = raw_function("scipy.integrate.solve_ivp", f, rest, 2)
-
-    def solve(method, t_eval, dense_output=False, events=None):
+    def solve(slope, method, t_eval, dense_output=False, events=None):
         return integrate.solve_ivp(slope, (start_time, end_time), start, method, t_eval, dense_output, events,
                                    vectorized, **options, **jac)  # fmt: skip
+
+    def again(t):
+        with solving("scipy.integrate.solve_ivp", f, rest) as slope:
+            return solve(slope, method, t).y
 
     noting, steps, trajectory = (
         noted(method, start.size, start_time, start) if arguments.tensors else (method, None, None)
     )
     if vectorized:  # the right side takes columns there
         trajectory = None
-    result = solve(noting, raw(t_eval), dense_output, [event.plain for event in watched] or None)
+    with solving("scipy.integrate.solve_ivp", f, rest) as slope:
+        result = solve(slope, noting, raw(t_eval), dense_output, [event.plain for event in watched] or None)
     if dense_output and noting is not method:
         result.sol = _sided(result.sol, method)
     settings = {"method": method, "rtol": options.get("rtol", 1e-3) / 10.0, "atol": np.min(
         np.asarray(options.get("atol", 1e-6))) / 10.0}  # fmt: skip
     jumps = None if steps is None else Jumps(
-        "scipy.integrate.solve_ivp", f, arguments, steps, lambda t: solve(method, t).y, result.nfev)  # fmt: skip
+        "scipy.integrate.solve_ivp", f, arguments, steps, again, result.nfev)  # fmt: skip
     largest = {key: options[key] for key in ("max_step",) if key in options}
     problem = Checked(f, (start_time, end_time, result.t), result, arguments, settings, jumps, trajectory, **largest)
     if np.size(result.t):
@@ -292,13 +295,10 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
     times = np.asarray(raw(t), dtype=float)
     steps = Steps(start.size, times[0], start, times[-1] - times[0]) if arguments.tensors and times.size > 1 else None
 
-    right_side = raw_function("scipy.integrate.odeint", f, rest, 2)
-
-    def slope_at(t, y):
-        found = right_side(t, y)
-        if steps is not None and np.ndim(found) == 1:
-            steps.add_slope(t, y, found)
-        return found
+    def again(at):
+        """The solution (n, m) at other times, in their order: the first is that of the initial values."""
+        with solving("scipy.integrate.odeint", f, rest) as right_side:
+            return np.asarray(solve(right_side, np.concatenate([times[:1], at]), 0)).T[:, 1:]
 
     def solve(slope, times, full_output):
         return integrate.odeint(
@@ -306,29 +306,21 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
             mxstep, mxhnil, mxordn, mxords, printmessg, True,
         )  # fmt: skip
 
-    found = solve(slope_at, times, full_output)
+    with solving("scipy.integrate.odeint", f, rest) as right_side:
+        found = solve(right_side if steps is None else steps.noting(right_side), times, full_output)
     values = found[0] if full_output else found
     result = types.SimpleNamespace(t=times, y=np.ascontiguousarray(values.T))
     settings = {"method": "LSODA", "rtol": 1e-8 if rtol is None else float(np.min(rtol)),
                 "atol": 1e-8 if atol is None else float(np.min(atol))}  # fmt: skip
     jumps = None
     if steps is not None:
-        jumps = Jumps("scipy.integrate.odeint", f, arguments, steps, lambda at: _at(solve, right_side, times, at),
-                      len(steps.times))  # fmt: skip
+        jumps = Jumps("scipy.integrate.odeint", f, arguments, steps, again, len(steps.times))
     # A slope in differentiated times has corners at them: its derivative there is that of neither side, and collocation
     # reads the slope where steps end. The adjoint equation is integrated between the times then.
-    again = None
-    if steps is not None and not tracked(t):
-        again = Again(steps.times, start, lambda at: _at(solve, right_side, times, at))
-    problem = Checked(f, (times[0], times[-1], times), result, arguments, settings, jumps, again)
+    solution = Again(steps.times, start, again) if steps is not None and not tracked(t) else None
+    problem = Checked(f, (times[0], times[-1], times), result, arguments, settings, jumps, solution)
     y = ag.matrix_transpose(arguments.attach(problem))
     return (y, found[1]) if full_output else y
-
-
-def _at(solve, slope, times, at):
-    """odeint's solution (n, m) at other times, in their order: the first is that of the initial values."""
-    whole = np.concatenate([times[:1], at])
-    return np.asarray(solve(slope, whole, 0)).T[:, 1:]
 
 
 def _timed(func, times):

@@ -21,7 +21,7 @@ import warnings
 import numpy as np
 from scipy import integrate
 
-from arraygrad.implicit.common import ConvergenceError
+from arraygrad.implicit.common import ConvergenceError, noting_class, solving
 from arraygrad.implicit.ivp import _Problem
 from arraygrad.implicit.ivp import noted as noting_steps
 from arraygrad.scipy._declare import raw
@@ -59,40 +59,56 @@ class Steps:
     def __init__(self, n, t, y, way=1.0):
         self.way = 1.0 if way >= 0.0 else -1.0
         self.sums = None if n <= _SUMS else np.random.default_rng(5).standard_normal((_SUMS, n))
-        self._times, self._values, self._slopes, self._waiting = [], [], None, []
-        self.add(t, y)
+        self._times, self._values, self._slopes, self._noted = [t], [self._summed(y)], None, []
 
     def add(self, t, y):
         """Note a step that was accepted."""
         self._times.append(t)
         self._values.append(self._summed(y))
 
-    def add_slope(self, t, y, slope):
-        """For a solver that does not tell its steps: an evaluation; those before it at later times were rejected."""
-        if self.sums is None:  # what they tell is looked at when it is first asked for
-            self._waiting.append((t, y.copy(), np.array(slope)))
-        else:
-            self._take(t, self._summed(y), self._summed(slope))
+    def noting(self, right_side):
+        """For a solver that does not tell its steps: the right side, whose evaluations are noted."""
+        summed, note = self._summed, self._noted.append
+        if self.sums is not None:
 
-    def _take(self, t, y, slope):
-        if self._slopes is None:
-            self._times, self._values, self._slopes = [], [], []
-        while self._times and self.way * self._times[-1] >= self.way * t:
-            for one in (self._times, self._values, self._slopes):
-                one.pop()
-        self._times.append(t)
-        self._values.append(y)
-        self._slopes.append(slope)
+            def noted(t, y):
+                found = right_side(t, y)
+                note((t, summed(y), summed(np.asarray(found))))
+                return found
 
-    def _taken(self, name):
-        waiting, self._waiting = self._waiting, []
-        for t, y, slope in waiting:
-            self._take(t, y, slope)
-        return getattr(self, name)
+            return noted
 
-    times = property(lambda self: self._taken("_times"))
-    values = property(lambda self: self._taken("_values"))
-    slopes = property(lambda self: self._taken("_slopes"))
+        def noted_whole(t, y):
+            found = right_side(t, y)
+            note((t, y.copy(), found.copy() if type(found) in (np.ndarray, list) else found))
+            return found
+
+        return noted_whole
+
+    def _take(self):
+        """The noted evaluations as steps: those before one at a time that is not later were rejected."""
+        if self._noted:
+            times, values, slopes = (np.asarray(part) for part in zip(*self._noted, strict=True))
+            way = self.way * times
+            later = np.minimum.accumulate(way[::-1])[::-1]
+            kept = np.append(way[:-1] < later[1:], True)
+            self._times, self._values, self._slopes = times[kept], values[kept], slopes[kept]
+            self._noted = []
+
+    @property
+    def times(self):
+        self._take()
+        return self._times
+
+    @property
+    def values(self):
+        self._take()
+        return self._values
+
+    @property
+    def slopes(self):
+        self._take()
+        return self._slopes
 
     def _summed(self, y):
         return np.array(y) if self.sums is None else self.sums @ y
@@ -150,22 +166,15 @@ def _beside(change, side):
 
 def noted(method, n, t, y):
     """(SciPy's solver with its steps noted, the `Steps`, what has them for backward, or None)."""
-    theirs, trajectory = noting_steps(method)
+    steps = Steps(n, t, y)
+    theirs, trajectory = noting_steps(method, steps.add)
+    if trajectory is not None:
+        return theirs, steps, trajectory
     if isinstance(theirs, str) and hasattr(integrate, theirs):
         theirs = getattr(integrate, theirs)
     if not inspect.isclass(theirs) or not issubclass(theirs, integrate.OdeSolver):
         return method, None, None  # SciPy says what is wrong
-    steps = Steps(n, t, y)
-
-    class Noted(theirs):
-        def step(self):
-            message = super().step()
-            if self.status != "failed":
-                steps.add(self.t, self.y)
-            return message
-
-    Noted.__name__ = Noted.__qualname__ = theirs.__name__
-    return Noted, steps, trajectory
+    return noting_class(theirs, lambda solver: None, lambda solver: steps.add(solver.t, solver.y)), steps, None
 
 
 class Checked(_Problem):
@@ -303,11 +312,15 @@ class Jumps:
         stretches = [] if self.steps is None else self.steps.stretches()
         if not stretches:
             return False
+        with solving(self.name, self.f, self.arguments.raw()[1:]) as right_side:
+            return self._look_into(stretches, right_side)
+
+    def _look_into(self, stretches, right_side):
         arrays = [np.asarray(raw(t)) for t in self.arguments.tensors]
         states = self.steps.states() or _Solved(self.solve, stretches)
         left = min(max(self.evaluations // _PER, _FEW), _MANY)
         for first, last in stretches:
-            found = self._jump(float(first), float(last), states)
+            found = self._jump(float(first), float(last), states, right_side)
             if found is None:
                 left -= 1
                 if not left:
@@ -321,18 +334,17 @@ class Jumps:
         """The right side, raw."""
         return np.asarray(raw(self.f(t, y, *rest)))
 
-    def _jump(self, first, last, y):
+    def _jump(self, first, last, y, right_side):
         """((how far it jumps, weights), (t, y) before, (t, y) after) of a jump in a stretch, or None."""
         begin, length = y[first], last - first
         if not length or not np.all(np.isfinite(begin)):
             return None
-        _, *rest = self.arguments.raw()
 
         def at(u):
             return first + u * length, begin + u * (y[last] - begin)
 
         us = np.linspace(0.0, 1.0, _PIECES + 1)
-        values = np.stack([self.slope(*at(u), rest) for u in us])
+        values = np.asarray([right_side(*at(u)) for u in us])
         weight = 1.0 / (np.max(np.abs(values), axis=0) + 1e-300)
         sizes = np.max(np.abs(np.diff(values, axis=0)) * weight, axis=1)
         i = int(np.argmax(sizes))
@@ -343,7 +355,7 @@ class Jumps:
         smallest = max(4.0 * np.finfo(float).eps * max(abs(first), abs(last)) / abs(length), 2.0**-48)
         while upper - lower > smallest:
             middle = 0.5 * (lower + upper)
-            value = self.slope(*at(middle), rest)
+            value = np.asarray(right_side(*at(middle)))
             left, right = (float(np.max(np.abs(d) * weight)) for d in (value - below, above - value))
             if left >= right:
                 upper, above = middle, value
