@@ -209,6 +209,10 @@ class Interpolated(Solution):
         if self._bytes > _BYTES:
             self.times, self._pieces = self.times[:1], None
 
+    def known(self):
+        """{time: state} of the ends of all steps; None where they are not kept."""
+        return _Ends(self.times, self.start, self._pieces) if self._pieces else None
+
     def states(self, times, ends):
         """As the base says, by the interpolant of the step that each time lies in."""
         way = 1.0 if self.times[-1] >= self.times[0] else -1.0
@@ -216,6 +220,17 @@ class Interpolated(Solution):
         parts = numpy.split(times, numpy.flatnonzero(numpy.diff(steps)) + 1)
         at = steps[numpy.cumsum([0, *map(len, parts[:-1])])]
         return numpy.concatenate([self._pieces[k](part).T for k, part in zip(at, parts, strict=True)])
+
+
+class _Ends(dict):
+    """The states at the ends of steps, by time, as they are asked for."""
+
+    def __init__(self, times, start, pieces):
+        super().__init__({float(times[0]): start})
+        self._pieces = dict(zip(map(float, times[1:]), pieces, strict=True))
+
+    def __missing__(self, t):
+        return self._pieces[t](t)
 
 
 class Again(Solution):

@@ -31,6 +31,7 @@ __all__ = ["Trajectory", "recording"]
 _METHODS = ("RK23", "RK45", "DOP853")
 _BYTES = 1 << 27  # of states and stages, which are kept
 _SMALL = 24  # states of so many values: Jacobians are computed
+_ELEMENTS = 1 << 18  # of cotangents that are noted together
 
 
 class _Tableau:
@@ -150,6 +151,10 @@ class Trajectory(Noted):
         """The stages of a step, those of the extension where the solver has computed them; None: they are not kept."""
         return None if self._stages is None else self._stages.get(n)
 
+    def known(self):
+        """{time: state} of the ends of all steps; None where not all are kept."""
+        return dict(zip(map(float, self.times), self._states.values(), strict=True)) if self._every == 1 else None
+
     def serves(self, arrays):
         """Whether gradients by these arrays can be had: always."""
         return True
@@ -224,24 +229,21 @@ class _Backwards:
         tableau, n = self.tableau, len(g)
         most = room(n, tableau.size, self.parameters) if n <= _SMALL else 0
         calls.together = most > 1 and self.trajectory.calls_together()
+        chunk = most if calls.together else max(min(_ELEMENTS // (tableau.size * n), 256), 1)
         after, grown, waiting = numpy.zeros(n, g.dtype), [None] * len(self.parameters), []
         for step, y in self._states():
             if step > points.last:
                 continue
             waiting.append(y)
-            if step and len(waiting) < most and calls.together:
+            if step and len(waiting) < chunk:
                 continue
             first, last = step, step + len(waiting)
             by_state, by_stages = points.within(tableau, first, last)
             found = self._at_once(calls, first, waiting[::-1], after, by_state, by_stages)
             if found is None:
-                for k in range(last - 1, first - 1, -1):
-                    p, of_stages = by_state[k - first], by_stages[k - first]
-                    after, parts = self._step(k, waiting[last - 1 - k], after, p, of_stages)
-                    grown = [_added(known, part) for known, part in zip(grown, parts, strict=True)]
-            else:
-                after, parts = found
-                grown = [_added(known, part) for known, part in zip(grown, parts, strict=True)]
+                found = self._one_by_one(first, waiting[::-1], after, by_state, by_stages)
+            after, parts = found
+            grown = [_added(known, part) for known, part in zip(grown, parts, strict=True)]
             waiting = []
         self.trajectory.together = calls.together or not most > 1
         return self._found(points.at_start + after, grown)
@@ -274,6 +276,36 @@ class _Backwards:
             return gradients_of_steps(tableau, h, blocks, after, by_state, by_stages)
         except NoForm:
             return None
+
+    def _one_by_one(self, first, states, after, by_state, by_stages):
+        """The same by a product with the Jacobian of each stage, from the last one of the last step to the first."""
+        tableau, m = self.tableau, len(states)
+        lengths, a = numpy.diff(self.times[first : first + m + 1]), tableau.a
+        extended = numpy.any(by_stages[:, tableau.n :], axis=(1, 2))
+        grown: list = [None] * len(self.parameters)
+        p = after
+        for k in range(m - 1, -1, -1):
+            h, y, n = lengths[k], states[k], first + k
+            cotangents = h * (by_stages[k] + tableau.whole[:, None] * p)
+            p = p + by_state[k]
+            stages = self.trajectory.stages(n)
+            count = tableau.size if extended[k] else tableau.n
+            stages = numpy.asarray(self._stages(n, y) if stages is None else stages[:count])
+            at, pulls = y + h * (a[: len(stages), : len(stages)] @ stages), []
+            for i in range(len(stages), count):  # those of the extension that are not known
+                value, pull = self._pulled(n, i, self._state(y, h, a[i], stages))
+                stages = numpy.concatenate([stages, value[None]])
+                pulls.append(pull)
+            for i in range(count - 1, -1, -1):
+                pull = pulls.pop() if pulls else self._pulled(n, i, at[i])[1]
+                cotangent = cotangents[i] if self.dtype is None else cotangents[i].astype(self.dtype)
+                by_y, *parts = pull(cotangent)
+                if by_y is not None:
+                    p = p + by_y
+                    if i:
+                        cotangents[:i] += a[i, :i, None] * (h * by_y)
+                grown = [_added(known, part) for known, part in zip(grown, parts, strict=True)]
+        return p, grown
 
     def _known(self, first, states, by_stages, count):
         """(stages of steps that are known (m, at least `tableau.n`, n), which of the steps lack their extension).
@@ -372,12 +404,7 @@ class _Backwards:
         if after is not None:
             p, of_stages = _added(p, after), _added(of_stages, tableau.whole[:, None] * after)
         values, pulls = [], []
-        if not self.recorded:
-            stages = self.trajectory.stages(n)
-            stages = numpy.asarray(self._stages(n, y) if stages is None else stages[: tableau.n])
-            at = y + numpy.dot(tableau.a[: tableau.n, : tableau.n], stages) * h
-            pulls, values = [self._pulled(n, i, at[i])[1] for i in range(tableau.n)], list(stages)
-        for i in range(len(pulls), tableau.size if extended else tableau.n):
+        for i in range(tableau.size if extended else tableau.n):
             value, back = self._pulled(n, i, self._state(y, h, tableau.a[i], values))
             values.append(value)
             pulls.append(back)

@@ -58,6 +58,7 @@ class Steps:
 
     def __init__(self, n, t, y, way=1.0):
         self.way = 1.0 if way >= 0.0 else -1.0
+        self.solution = None  # what has the steps for backward
         self.sums = None if n <= _SUMS else np.random.default_rng(5).standard_normal((_SUMS, n))
         self._times, self._values, self._slopes, self._noted = [t], [self._summed(y)], None, []
 
@@ -114,8 +115,10 @@ class Steps:
         return np.array(y) if self.sums is None else self.sums @ y
 
     def states(self):
-        """The solution at the noted times, where it is known."""
-        return dict(zip(map(float, self.times), self.values, strict=True)) if self.sums is None else None
+        """{time: the solution} of the noted times, where it is known."""
+        if self.sums is None:
+            return dict(zip(map(float, self.times), self.values, strict=True))
+        return None if self.solution is None else self.solution.known()
 
     def stretches(self):
         """Pairs of times between which the slope may jump, the most conspicuous first."""
@@ -169,6 +172,7 @@ def noted(method, n, t, y):
     steps = Steps(n, t, y)
     theirs, trajectory = noting_steps(method, steps.add)
     if trajectory is not None:
+        steps.solution = trajectory
         return theirs, steps, trajectory
     if isinstance(theirs, str) and hasattr(integrate, theirs):
         theirs = getattr(integrate, theirs)
