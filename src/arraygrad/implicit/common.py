@@ -20,6 +20,7 @@ __all__ = [
     "ConvergenceError",
     "array_function",
     "as_tensor",
+    "directly",
     "namespace_of",
     "noting_class",
     "products",
@@ -128,6 +129,20 @@ def array_function(f):
     function.__name__ = function_name(f)
     if hasattr(f, "direct"):
         function.direct = f.direct
+    return function
+
+
+def directly(f):
+    """What a backward run may call many times in the place of `f`, which `array_function` has made."""
+    if not hasattr(f, "direct"):
+        return f
+    again, _ = f.direct()
+
+    def function(*args):
+        found = again(*args)
+        return _as_array(found) if isinstance(found, (list, tuple)) else found
+
+    function.__name__ = f.__name__
     return function
 
 

@@ -18,7 +18,7 @@ Guarded by tests/implicit/test_discrete_adjoint.py and test_collocated_adjoint.p
 import numpy
 
 from arraygrad.implicit.columns import NoForm, are_close, at_once, beside
-from arraygrad.implicit.common import products
+from arraygrad.implicit.common import directly, products
 from arraygrad.implicit.stores import running
 
 __all__ = ["Calls", "NoForm", "Points", "carried", "gradients_of_steps", "jacobians", "room"]
@@ -54,10 +54,12 @@ class Points:
         by_state = numpy.zeros((last - first, n), self.g.dtype)
         by_stages = numpy.zeros((last - first, tableau.size, n), self.g.dtype)
         if here.size:
+            here = here[numpy.argsort(self.steps[here], kind="stable")]
             g, steps = self.g[:, self.numbers[here]].T, self.steps[here] - first
+            begin = numpy.append(0, numpy.flatnonzero(numpy.diff(steps)) + 1)
             q = tableau.weights(self.places[here]).T
-            numpy.add.at(by_state, steps, g)
-            numpy.add.at(by_stages, steps, q[:, :, None] * g[:, None, :])
+            by_state[steps[begin]] = numpy.add.reduceat(g, begin, axis=0)
+            by_stages[steps[begin]] = numpy.add.reduceat(q[:, :, None] * g[:, None, :], begin, axis=0)
         return by_state, by_stages
 
 
@@ -85,7 +87,7 @@ class Calls:
     @classmethod
     def of(cls, f, arguments, parameters, dtype):
         """Those of f(t, y, *rest) by y and `parameters`, what of `arguments`, of (y0, *rest), is differentiated."""
-        first = 0 in arguments.positions()
+        first, f = 0 in arguments.positions(), directly(f)
 
         def right_side(t, y, *parameters):
             _, *rest = arguments.rebuilt((y, *parameters) if first else parameters)

@@ -22,7 +22,7 @@ import functools
 import numpy
 
 from arraygrad.core.tensor import Tensor
-from arraygrad.implicit.common import noting_class, products, raw
+from arraygrad.implicit.common import directly, noting_class, products, raw
 from arraygrad.implicit.many_steps import Calls, NoForm, Noted, Points, gradients_of_steps, room
 from arraygrad.transforms.following import vjp
 
@@ -198,7 +198,7 @@ class _Backwards:
 
     def __init__(self, trajectory, f, arguments, arrays, dtype):
         self.trajectory, self.tableau, self.times = trajectory, trajectory.tableau, trajectory.times
-        self.f, self.arguments, self.dtype = f, arguments, dtype
+        self.f, self.arguments, self.dtype = directly(f), arguments, dtype
         self.first = 0 in arguments.positions()
         self.start = arrays[0] if self.first else trajectory.start
         self.parameters = list(arrays[1:] if self.first else arrays)
