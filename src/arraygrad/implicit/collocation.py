@@ -35,7 +35,7 @@ __all__ = ["Again", "Interpolated", "Solution", "noting"]
 _BYTES = 1 << 27  # of interpolants, which are kept
 _SMALL = 64  # states of so many values at most
 _NODES = 8  # of a step
-_TOGETHER, _FEW = (6, 2), 4  # how many steps are taken as one at first, where that makes more than a few
+_TOGETHER, _FEW = (4, 2), 4  # how many steps are taken as one at first, where that makes more than a few
 _HALVINGS = 5
 _PIECES = 20000  # of steps, at most
 
