@@ -572,10 +572,12 @@ def _reason_of_call():
 
 def _others_may_run():
     """Whether another thread may run code of the program: (3)."""
-    frames = sys._current_frames()
+    frames, waiting = sys._current_frames(), {}
     del frames[threading.get_ident()]  # a frame that holds itself would be freed by the garbage collector alone
     for frame in frames.values():
         if _waits_for_work(frame):
+            executor = frame.f_locals["executor_reference"]()
+            waiting.setdefault(id(executor), (executor, []))[1].append(frame)
             continue
         tops = set()
         while frame is not None:
@@ -583,7 +585,7 @@ def _others_may_run():
             frame = frame.f_back
         if not tops & _TOOLS or not tops <= _TOOLS | sys.stdlib_module_names:
             return True
-    return False
+    return any(_has_given_work(executor, len(frames)) for executor, frames in waiting.values())
 
 
 def _waits_for_work(frame):
@@ -592,6 +594,18 @@ def _waits_for_work(frame):
         return False
     queue = frame.f_locals.get("work_queue")
     return queue is not None and queue.empty()
+
+
+def _has_given_work(executor, waiting):
+    """Whether one of so many waiting threads of an executor has work that it does not know of yet.
+
+    From CPython 3.13 on a queue hands what is put into it to a thread that waits, and is empty at once. The executor
+    counts the idle threads: it takes one off when it gives work.
+    """
+    return _QUEUES_HAND_OVER and executor is not None and executor._idle_semaphore._value < waiting
+
+
+_QUEUES_HAND_OVER = sys.version_info >= (3, 13)
 
 
 def _lend(function, route, names, args, kwargs, outermost):
