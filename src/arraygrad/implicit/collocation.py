@@ -125,7 +125,7 @@ class Solution(Noted):
         """
         first_of_all = 0 in arguments.positions()
         calls = Calls.of(f, arguments, list(arrays[1:] if first_of_all else arrays), dtype)
-        calls.together = self.calls_together()
+        calls.together = self.calls_together(f)
         g, times = numpy.asarray(g, dtype=float), numpy.asarray(times, dtype=float)
         for ends in self._cuts():
             found, differences = self._gradients(calls, g, times, ends)

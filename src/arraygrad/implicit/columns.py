@@ -92,7 +92,7 @@ def at_once(f, t, y, parameters, known=None, apart=False):
     if len(trace.outputs) != 1 or not isinstance(value, Batched) or value.shape != (n,):
         raise NoForm
     values = numpy.broadcast_to(value.values, (m, n))
-    if known is not None and not are_close(values, known):
+    if known is not None and not are_close(values, known).all():
         raise NoForm
     dtype = values.dtype
 
@@ -119,7 +119,7 @@ def at_once(f, t, y, parameters, known=None, apart=False):
     return values, pull
 
 
-def are_close(values, known):
-    """Whether values (m, n) are those that are known."""
-    size = numpy.max(numpy.abs(known), axis=0, initial=0.0)
-    return bool(numpy.all(numpy.abs(values - known) <= _CLOSE * size + 1e-300))
+def are_close(values, known, k=slice(None)):
+    """Whether values (m, n) at each point (those `k`) are those that are known (m, n), as a truth value for each."""
+    size = numpy.max(numpy.abs(values), axis=0, initial=0.0)
+    return numpy.all(numpy.abs(values[k] - known) <= _CLOSE * size + 1e-300, axis=-1)

@@ -127,8 +127,9 @@ def array_function(f):
         return _as_array(found) if isinstance(found, (list, tuple)) else found
 
     function.__name__ = function_name(f)
-    if hasattr(f, "direct"):
-        function.direct = f.direct
+    for name in ("direct", "on_copies"):
+        if hasattr(f, name):
+            setattr(function, name, getattr(f, name))
     return function
 
 

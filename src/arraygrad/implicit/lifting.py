@@ -69,6 +69,7 @@ def lifted(name, f, args=()):
         return _Reading(name, f, read) if elsewhere else _over_copies(f, read)
 
     function = kept(f, name, args, bind, found)
+    function.on_copies = carried is not None  # nothing that later calls store is found by others
     return _of_tensors(function, (*args, *read)), (*args, *read)
 
 
@@ -96,9 +97,7 @@ def _of_tensors(function, args):
         return function(*given)
 
     whole.__name__ = function.__name__
-    whole.compares_itself = True
-    if hasattr(function, "direct"):
-        whole.direct = function.direct
+    whole.__dict__.update(function.__dict__)
     return whole
 
 

@@ -24,6 +24,7 @@ from arraygrad.implicit.stores import running
 __all__ = ["Calls", "NoForm", "Points", "carried", "gradients_of_steps", "jacobians", "room"]
 
 _ELEMENTS = 1 << 20  # of the largest arrays
+_FEW = 4  # points that are called one by one, of those where the solver had other values
 _TILED = 1 << 15  # elements of all Jacobians that are computed by one call: its arithmetic costs less than calls
 
 
@@ -69,9 +70,10 @@ class Noted:
     def __init__(self):
         self.together, self._watch = True, running()
 
-    def calls_together(self):
+    def calls_together(self, f):
         """Whether the right side may be called at many points at once: it stores nothing that others would find."""
-        return self.together and not (self._watch is not None and self._watch.stored)
+        stores = self._watch is not None and self._watch.stored and not getattr(f, "on_copies", False)
+        return self.together and not stores
 
 
 class Calls:
@@ -158,7 +160,7 @@ class Calls:
             y[m] = _beside(y, m)
         values, pull = at_once(self.f, numpy.tile(t, n), numpy.tile(y, (n, 1)), self.parameters, apart=True)
         values = values[:k]
-        if known is not None and not are_close(values[:m], known):
+        if known is not None and not self._are_known(t, y, values[:m], known):
             raise NoForm
         by_y, *rest = pull(numpy.repeat(numpy.eye(n), k, axis=0))
         jac = numpy.zeros((n, k, n)) if by_y is None else by_y.reshape(n, k, n)
@@ -177,6 +179,17 @@ class Calls:
             ]
 
         return values[:m], jac[:, :m].transpose(1, 0, 2), by_parameters
+
+    def _are_known(self, t, y, values, known):
+        """Whether the values at points are those that the solver had, or where it had a few others those of single calls.
+
+        A right side that fills an array of its own changes the slope that the solver keeps while it tries steps.
+        """
+        apart = numpy.flatnonzero(~are_close(values, known))
+        if 4 * apart.size > len(known):
+            return False
+        apart = apart[:: max(apart.size // _FEW, 1)]
+        return all(are_close(values, self._one(t[k], y[k])[0][None], k).all() for k in apart)
 
     def _agreement(self, t, y):
         """Whether value and derivatives at several points at once are those of a call at one, beside the solution."""

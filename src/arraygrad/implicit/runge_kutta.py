@@ -198,7 +198,7 @@ class _Backwards:
 
     def __init__(self, trajectory, f, arguments, arrays, dtype):
         self.trajectory, self.tableau, self.times = trajectory, trajectory.tableau, trajectory.times
-        self.f, self.arguments, self.dtype = directly(f), arguments, dtype
+        self.given, self.f, self.arguments, self.dtype = f, directly(f), arguments, dtype
         self.first = 0 in arguments.positions()
         self.start = arrays[0] if self.first else trajectory.start
         self.parameters = list(arrays[1:] if self.first else arrays)
@@ -225,10 +225,10 @@ class _Backwards:
     def _many(self, g, times):
         """The gradients of raw arrays: of many steps at once, or step by step where that does not go."""
         points = Points(self.times, times, g)
-        calls = Calls.of(self.f, self.arguments, self.parameters, self.dtype)
+        calls = Calls.of(self.given, self.arguments, self.parameters, self.dtype)
         tableau, n = self.tableau, len(g)
         most = room(n, tableau.size, self.parameters) if n <= _SMALL else 0
-        calls.together = most > 1 and self.trajectory.calls_together()
+        calls.together = most > 1 and self.trajectory.calls_together(self.given)
         chunk = most if calls.together else max(min(_ELEMENTS // (tableau.size * n), 256), 1)
         after, grown, waiting = numpy.zeros(n, g.dtype), [None] * len(self.parameters), []
         for step, y in self._states():
