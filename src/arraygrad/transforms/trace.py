@@ -212,6 +212,8 @@ class Trace(Traced):
                 continue
             refused.told = True
             trace = refused.__traceback__
+            if trace is not None and trace.tb_frame.f_code.co_filename.endswith(".pyx"):
+                trace = None  # NumPy asked and went on: no frame of the program is in it
             warn_at(
                 ProgramPlace(sys._getframe(1) if trace is None else trace.tb_frame),
                 f"{self.name}: '{function_name(self.function)}' caught what arraygrad refused and went on, where a "
