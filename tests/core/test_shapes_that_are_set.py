@@ -8,6 +8,9 @@ import pytest
 
 import arraygrad as ag
 
+# NumPy deprecates it for its own arrays, from 2.5 on.
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
+
 X = np.arange(1.0, 13.0)
 
 
