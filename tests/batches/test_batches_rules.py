@@ -85,9 +85,9 @@ def read(monkeypatch):
     found = []
     one = Batched.one
 
-    def noted(self):
+    def noted(self, *change):
         found.append(self)
-        return one(self)
+        return one(self, *change)
 
     monkeypatch.setattr(Batched, "one", noted)
     return found

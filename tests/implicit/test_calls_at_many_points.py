@@ -143,6 +143,83 @@ def test_what_has_no_form_for_many_points_says_so(f):
         calls_of(f).at_once(T, Y)
 
 
+def nested(t, y, a, b):
+    if y[0] > 0.8:
+        return a * y if y[1] > 0.9 else y - a
+    return [b[0] * y[2], y[0] ** 2, y[1] * max(t, 0.4)]
+
+
+def counted(f):
+    """f, and a list that gets what each call is given."""
+    calls = []
+
+    def g(t, y, a, b):
+        calls.append(y)
+        return f(t, y, a, b)
+
+    return g, calls
+
+
+@pytest.mark.parametrize("f", [listed, whole, in_two_cases, by_value, by_index, nested], ids=lambda f: f.__name__)
+def test_branches_are_called_once_for_the_points_of_each(f):
+    t, y = np.tile(T, 3), np.random.default_rng(4).uniform(0.2, 1.5, (21, 3))
+    g, given = counted(f)
+    calls = calls_of(g)
+    values, jac, by_parameters = calls.linear(t, y)
+    assert len(given) < 20  # one call at all points, two for each branch: the points, and one to compare with
+    expected, pull = calls.one_by_one(t, y)
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+    np.testing.assert_allclose(jac, many_steps.jacobians(pull, *y.shape), rtol=1e-12, atol=1e-14)
+    cotangents = np.random.default_rng(3).standard_normal(y.shape)
+    for found, by_points in zip(by_parameters(cotangents), pull(cotangents)[1:], strict=True):
+        if found is None:
+            assert by_points is None or not np.any(by_points)
+        else:
+            np.testing.assert_allclose(found, by_points, rtol=1e-12, atol=1e-14)
+
+
+def with_two_names_in_a_branch(t, y, a, b):
+    return with_two_names(t, y, a, b) if y[0] > 0.8 else a * y
+
+
+@pytest.mark.parametrize("f", [by_math, with_plain_arrays, with_two_names, with_two_names_in_a_branch])
+def test_what_has_no_form_for_the_points_of_a_branch_says_so(f):
+    with pytest.raises(NoForm):
+        calls_of(f).linear(T, Y)
+
+
+class Working:
+    """A right side that fills an array of its own."""
+
+    def __init__(self):
+        self.d, self.calls = np.zeros(2), 0
+
+    def slope(self, t, y, k):
+        self.calls += 1
+        self.d[0] = y[1]
+        self.d[1] = -(k**2) * np.sin(y[0]) if y[0] > 0.0 else -k * y[0]
+        return self.d
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "LSODA"])
+def test_right_sides_that_work_in_arrays_are_called_together(method, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("the right side is called point by point")
+
+    monkeypatch.setattr(many_steps.Calls, "one_by_one", refuse)
+    monkeypatch.setattr("arraygrad.implicit.runge_kutta._Backwards._one_by_one", refuse)
+    model = Working()
+    # SciPy keeps the array that the right side returned while it tries steps: none is rejected here.
+    how = {"rtol": 1e-8, "atol": 1e-8} if method == "LSODA" else {"rtol": 1e6, "max_step": 0.1, "first_step": 0.1}
+
+    def loss(k):
+        return integrate.solve_ivp(model.slope, (0.0, 3.0), [1.2, 0.0], method, args=(k,), **how).y[0, -1] ** 2
+
+    with ag.number_policy("off"):
+        found = ag.grad(loss)(1.3)
+    assert found == pytest.approx((loss(1.3 + 1e-4) - loss(1.3 - 1e-4)) / 2e-4, rel=1e-5)
+
+
 @pytest.mark.parametrize(
     ("method", "f"),
     [*itertools.product(["RK45"], AT_ONCE), *itertools.product(["LSODA"], ADOPTED), ("DOP853", whole), ("BDF", listed)],

@@ -10,7 +10,8 @@ Note [Calls at many points]
 (2) Batched is an array library like others here: the function, the table's rules and adoption see the shape s.
 (3) A value that would have to be one number (a branch, float(), an index) and differs by point is refused, and so is
     an array of NumPy beside Batched. Then, and where the values are not those that the solver had at these points,
-    `at_once` raises NoForm, and its caller calls the function point by point.
+    `at_once` raises NoForm. `read_by_point` tells the values: where there are few, as those of a branch, the caller
+    calls the function once for the points of each. Otherwise it calls it point by point.
 Guarded by tests/implicit/test_calls_at_many_points.py.
 """
 
@@ -21,10 +22,10 @@ from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, wrap_raw
 from arraygrad.implicit.common import raw
 from arraygrad.program import library  # noqa: F401  Batched as an array library
-from arraygrad.program.values import Batched
+from arraygrad.program.values import Batched, NoBatch
 from arraygrad.transforms.trace import Trace
 
-__all__ = ["NoForm", "are_close", "at_once", "beside"]
+__all__ = ["NoForm", "are_close", "at_once", "beside", "read_by_point"]
 
 _CLOSE = 1e-7  # how near the values have to be, relative to the largest of each component
 
@@ -117,6 +118,18 @@ def at_once(f, t, y, parameters, known=None, apart=False):
         ])  # fmt: skip
 
     return values, pull
+
+
+def read_by_point(error):
+    """The value for each row that a NoForm is raised for, (rows,); None where it is raised for something else."""
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, NoBatch):
+            values = getattr(error, "values", None)
+            return values if values is not None and values.ndim == 1 else None
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def are_close(values, known, k=slice(None)):

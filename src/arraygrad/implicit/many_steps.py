@@ -17,7 +17,7 @@ Guarded by tests/implicit/test_discrete_adjoint.py and test_collocated_adjoint.p
 
 import numpy
 
-from arraygrad.implicit.columns import NoForm, are_close, at_once, beside
+from arraygrad.implicit.columns import NoForm, are_close, at_once, beside, read_by_point
 from arraygrad.implicit.common import directly, products
 from arraygrad.implicit.stores import running
 
@@ -25,6 +25,7 @@ __all__ = ["Calls", "NoForm", "Points", "carried", "gradients_of_steps", "jacobi
 
 _ELEMENTS = 1 << 20  # of the largest arrays
 _FEW = 4  # points that are called one by one, of those where the solver had other values
+_BRANCHES = 8  # values that a right side may read for points to be called together
 _TILED = 1 << 15  # elements of all Jacobians that are computed by one call: its arithmetic costs less than calls
 
 
@@ -153,23 +154,13 @@ class Calls:
         The first call has one point more, where it is compared with a call at one: see `_agrees_at`.
         """
         m, n = y.shape
-        at = [*range(m), m // 2] if self._agrees is None else [*range(m)]
-        at += [m - 1] * (-len(at) % (1 << max(len(at).bit_length() - 4, 0)))  # few numbers of rows: programs are kept
-        t, y, k = t[at], y[at], len(at)
+        compared = None
         if self._agrees is None:
-            y[m] = _beside(y, m)
-        values, pull = at_once(self.f, numpy.tile(t, n), numpy.tile(y, (n, 1)), self.parameters, apart=True)
-        values = values[:k]
+            t, y, compared = numpy.append(t, t[m // 2]), numpy.concatenate([y, _beside(y, m // 2)[None]]), m
+        values, jac, rest = self._derivatives(t, y, compared, _BRANCHES)
+        self._agrees = True
         if known is not None and not self._are_known(t, y, values[:m], known):
             raise NoForm
-        by_y, *rest = pull(numpy.repeat(numpy.eye(n), k, axis=0))
-        jac = numpy.zeros((n, k, n)) if by_y is None else by_y.reshape(n, k, n)
-        rest = [None if part is None else part.reshape(n, k, *part.shape[1:]) for part in rest]
-        if self._agrees is None:
-            rest_there = [None if part is None else part[:, m] for part in rest]
-            self._agrees = self._agrees_at(t[m], y[m], values[m], jac[:, m], rest_there)
-            if not self._agrees:
-                raise NoForm
 
         def by_parameters(cotangents):
             flat = numpy.asarray(cotangents).T.reshape(-1)
@@ -180,8 +171,39 @@ class Calls:
 
         return values[:m], jac[:, :m].transpose(1, 0, 2), by_parameters
 
+    def _derivatives(self, t, y, compared, branches):
+        """(values (m, n), derivatives of each component by y (n, m, n) and by the parameters, (n, m, ...) or None).
+
+        `compared`: which point is compared with a call at one, None for none. Where the function reads a value that
+        differs by point, it is called for the points of each of them, if these are at most `branches`.
+        """
+        m, n = y.shape
+        at = [*range(m)]
+        at += [m - 1] * (-m % (1 << max(m.bit_length() - 4, 0)))  # few numbers of rows: what operations call is kept
+        k = len(at)
+        try:
+            values, pull = at_once(self.f, numpy.tile(t[at], n), numpy.tile(y[at], (n, 1)), self.parameters, apart=True)
+            by_y, *rest = pull(numpy.repeat(numpy.eye(n), k, axis=0))
+        except NoForm as error:
+            read = read_by_point(error)
+            kinds = () if read is None else numpy.unique(read[:k])
+            if not 1 < len(kinds) <= branches or not numpy.array_equal(kinds, kinds):  # nan
+                raise
+            groups = [numpy.flatnonzero(read[:m] == kind) for kind in kinds]
+            parts = [self._derivatives(t[one], y[one], len(one) // 2, branches - len(kinds) + 1) for one in groups]
+            return _joined(groups, parts, m)
+        jac = numpy.zeros((n, k, n)) if by_y is None else by_y.reshape(n, k, n)
+        rest = [None if part is None else part.reshape(n, k, *part.shape[1:])[:, :m] for part in rest]
+        values, jac = values[:m], jac[:, :m]
+        if compared is not None:
+            i = compared
+            by_parameters = [None if part is None else part[:, i] for part in rest]
+            if not self._agrees_at(t[i], y[i], values[i], jac[:, i], by_parameters):
+                raise NoForm
+        return values, jac, rest
+
     def _are_known(self, t, y, values, known):
-        """Whether the values at points are those that the solver had, or where it had a few others those of single calls.
+        """Whether the values at points are those that the solver had, or at a few points those of a call at one.
 
         A right side that fills an array of its own changes the slope that the solver keeps while it tries steps.
         """
@@ -245,6 +267,23 @@ class Calls:
             return (by_y, *rest)
 
         return numpy.asarray(values), pull
+
+
+def _joined(groups, parts, m):
+    """What `_derivatives` gives, of that for groups of m points."""
+
+    def whole(pieces, axis):
+        some = next((piece for piece in pieces if piece is not None), None)
+        if some is None:
+            return None
+        found = numpy.zeros((*some.shape[:axis], m, *some.shape[axis + 1 :]), some.dtype)
+        for group, piece in zip(groups, pieces, strict=True):
+            if piece is not None:
+                found[(slice(None),) * axis + (group,)] = piece
+        return found
+
+    values, jac, rest = zip(*parts, strict=True)
+    return whole(values, 0), whole(jac, 1), [whole(pieces, 1) for pieces in zip(*rest, strict=True)]
 
 
 def _between(n):

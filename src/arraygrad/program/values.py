@@ -50,7 +50,9 @@ class NoBatch(Exception):
 
 
 class _Read(NoBatch, TypeError):
-    """A value left that is not the same in all rows, or while a tape was made."""
+    """A value left that is not the same in all rows, or while a tape was made. `values`: one for each row, or None."""
+
+    values = None
 
 
 class NotLinear(Exception):
@@ -196,24 +198,30 @@ class Batched(Array):
     def __rmatmul__(self, other):
         return _call("matmul", other, self)
 
-    def one(self) -> Any:
-        """The value that is the same in all rows. NoBatch if there is none."""
+    def one(self, change: Callable[[Any], Any] | None = None) -> Any:
+        """The value that is the same in all rows, or what `change` makes of it. NoBatch if there is none."""
         if self.tape is not None:
             self.tape.read(self)
+        values = self.values if change is None else change(self.values)
         if self.rows is None:
-            return self.values
-        if self.rows and numpy.array_equal(self.values, numpy.broadcast_to(self.values[:1], self.values.shape)):
-            return self.values[0]
-        raise _Read("a value is read that is not the same in all rows")
+            return values
+        if self.rows and numpy.array_equal(values, numpy.broadcast_to(values[:1], values.shape)):
+            return values[0]
+        error = _Read("a value is read that is not the same in all rows")
+        error.values = values
+        raise error
 
     def __bool__(self):
-        return bool(self.one())
+        return bool(self.one(None if self.size != 1 else lambda values: values != 0))
+
+    def item(self):
+        return numpy.asarray(self.one()).item()
 
     def __float__(self):
         return float(self.one())
 
     def __int__(self):
-        return int(self.one())
+        return int(self.one(numpy.trunc if self.dtype.kind == "f" else None))
 
     def __complex__(self):
         return complex(self.one())
