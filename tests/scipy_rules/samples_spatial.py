@@ -13,6 +13,9 @@ for _name in "euclidean sqeuclidean cityblock cosine canberra braycurtis correla
     sample(f"spatial.distance.{_name}", U, A, X, call=lambda f, u, v, w: f(u, v, w=w), step=1e-3)
     sample("spatial.distance.cdist", P, Q, call=lambda f, x, y, name=_name: f(x, y, name), step=1e-3)
     sample("spatial.distance.pdist", P, call=lambda f, x, name=_name: f(x, name), step=1e-3)
+for _name in "dice hamming jaccard rogerstanimoto russellrao sokalsneath yule".split():
+    sample(f"spatial.distance.{_name}", U, A, X, step=1e-3)
+    sample(f"spatial.distance.{_name}", X, call=lambda f, w: f(U > 1.0, A > 1.0, w), step=1e-3)
 sample("spatial.distance.chebyshev", U, A, step=1e-3)
 sample("spatial.distance.minkowski", U, A, call=lambda f, u, v: f(u, v, 3.5), step=1e-3)
 sample("spatial.distance.cdist", P, Q, spread(3), call=lambda f, x, y, w: f(x, y, "minkowski", p=3, w=w), step=1e-3)

@@ -291,17 +291,38 @@ def refused(name, original, reason):
     return rule.function
 
 
-def constant(name, original):
-    """A function of SciPy whose result is constant wherever it has a derivative: truth values, integers, ranks."""
+def constant(name, original, refuse=None, signature=None):
+    """A function of SciPy whose result is constant wherever it has a derivative: truth values, integers, ranks.
+
+    Parameters
+    ----------
+    name : str
+        Dotted name below scipy.
+    original : callable
+        SciPy's function.
+    refuse : dict of str to str, optional
+        The parameters in which it is not constant, each with the reason why it has no derivative here.
+    signature : str, optional
+        Of the original, where Python knows none.
+    """
 
     @functools.wraps(original)
     def call(*args, **kwargs):
+        if refuse and is_grad_enabled() and any(map(_requires_grad, (*args, *kwargs.values()))):
+            for key, value in rule.bind(args, kwargs).items():
+                if key in refuse and _requires_grad(value):
+                    _refuse(rule, key)
         args, kwargs = [raw(a) for a in args], {key: raw(value) for key, value in kwargs.items()}
         library = library_of((*args, *kwargs.values()))
         return (original if library is None else namesake(name, library, kwargs))(*args, **kwargs)
 
-    REGISTRY[name] = Rule(name, (), "", "", original, call, reason="constant")
+    rule = REGISTRY[name] = Rule(name, (), "", "", original, call, reason="constant", refuse=refuse or {})
+    rule.signature = parsed(signature) if signature else _signature(original, call) if refuse else None
     return call
+
+
+def _requires_grad(value):
+    return any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in flatten(value)[0])
 
 
 class Chapter:

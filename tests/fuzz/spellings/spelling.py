@@ -15,8 +15,6 @@ from arraygrad.core.inplace import is_scalar
 from ..check import directional
 from ..gradients import Mismatch, dot, random_direction
 
-WIDE = {"f": np.float64, "c": np.complex128}
-
 
 @dataclass(frozen=True)
 class Spelling:
@@ -189,6 +187,11 @@ def _same_bits(ours, theirs):
     return not real or np.array_equal(np.signbit(ours) & ~np.isnan(ours), np.signbit(theirs) & ~np.isnan(theirs))
 
 
+def _widened(array):
+    """Numbers of at least double precision; those that have more keep it, as the function may be another in double."""
+    return array.astype(np.result_type(array.dtype, np.float64)) if array.dtype.kind in "fc" else array.copy()
+
+
 def _weights(rng, expected):
     return [random_direction(rng, part.shape, part.dtype.kind == "c") for part in expected]
 
@@ -241,7 +244,7 @@ def _derivatives(spelling, tensors, results, counts, rng):
     places = [i for i, a in enumerate(spelling.arrays) if differentiable(a)]
     directions = [random_direction(rng, a.shape, a.dtype.kind == "c") for a in map(raw, inputs)]
     low = any(a.dtype.itemsize // (2 if a.dtype.kind == "c" else 1) < 8 for a in map(raw, inputs))
-    wide = [np.array(a, dtype=WIDE.get(np.asarray(a).dtype.kind)) for a in spelling.arrays]
+    wide = [_widened(np.asarray(a)) for a in spelling.arrays]
 
     def moved(h, chosen):
         arrays = [a.copy() for a in wide]

@@ -242,8 +242,69 @@ def _directed_hausdorff(u, v):
     return _METRICS["euclidean"](ag.asarray(u)[i], ag.asarray(v)[j]), None, None
 
 
-_CHAPTER.constants("dice", "hamming", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule", "is_valid_dm",
-                   "is_valid_y", "num_obs_dm", "num_obs_y")  # fmt: skip
+# -- of truth values --------------------------------------------------------------------------------------------------
+
+
+def _counts(u, v, w):
+    """Weights of the places where both are false, only v is true, only u is true, both are true.
+
+    SciPy multiplies, so that these are polynomials in vectors of real numbers, and linear in the weights.
+    """
+    kind = ag.result_type(u.dtype, v.dtype, np.int64)
+    u, v = u.astype(kind), v.astype(kind)
+    return [_weighted(a * b, w) for a, b in ((1.0 - u, 1.0 - v), (1.0 - u, v), (u, 1.0 - v), (u, v))]
+
+
+def _yule(u, v, w):
+    neither, second, first, both = _counts(u, v, w)
+    apart = first * second
+    return 2.0 * _share(apart, both * neither + apart)
+
+
+def _dice(u, v, w):
+    _, second, first, both = _counts(u, v, w)
+    return (first + second) / (2.0 * both + first + second)
+
+
+def _rogerstanimoto(u, v, w):
+    neither, second, first, both = _counts(u, v, w)
+    return 2.0 * (first + second) / (both + neither + 2.0 * (first + second))
+
+
+def _russellrao(u, v, w):
+    size = float(u.shape[-1]) if w is None else ag.sum(ag.asarray(w))
+    return (size - _counts(u, v, w)[3]) / size
+
+
+def _sokalsneath(u, v, w):
+    _, second, first, both = _counts(u, v, w)
+    return 2.0 * (first + second) / (both + 2.0 * (first + second))
+
+
+def _hamming(u, v, w):
+    unequal = np.asarray(raw(u) != raw(v), dtype=float)
+    return 0.0 * ag.sum(u + v) + (np.mean(unequal) if w is None else _weighted(unequal, w) / ag.sum(ag.asarray(w)))
+
+
+def _jaccard(u, v, w):
+    one, other = raw(u) != 0, raw(v) != 0
+    unequal, nonzero = (np.asarray(a, dtype=float) for a in (one ^ other, one | other))
+    return 0.0 * ag.sum(u + v) + _share(_weighted(unequal, w), _weighted(nonzero, w))
+
+
+def _of_truth_values(name, formula):
+    @_CHAPTER.by_composition(name, "u v w", DEFINITION)
+    def distance(u, v, w=None):
+        return formula(ag.asarray(u), ag.asarray(v), w)
+
+
+for _name, _formula in (
+    ("dice", _dice), ("hamming", _hamming), ("jaccard", _jaccard), ("rogerstanimoto", _rogerstanimoto),
+    ("russellrao", _russellrao), ("sokalsneath", _sokalsneath), ("yule", _yule),
+):  # fmt: skip
+    _of_truth_values(_name, _formula)
+
+_CHAPTER.constants("is_valid_dm", "is_valid_y", "num_obs_dm", "num_obs_y")
 
 globals().update(_CHAPTER.names)
 

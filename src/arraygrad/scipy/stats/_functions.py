@@ -429,6 +429,8 @@ def _yeojohnson_llf(lmb, data):
 
 # -- made of ranks and counts, whose derivative is zero ----------------------------------------------------------------
 
+_NO_RANKS = {"median_test": {"lambda_": "it has no rule"}}
+
 for _name in (
     "rankdata", "spearmanr", "kendalltau", "mannwhitneyu", "wilcoxon", "kruskal", "friedmanchisquare", "ansari", "mood",
     "fligner", "brunnermunzel", "cramervonmises_2samp", "ks_2samp", "ranksums", "anderson_ksamp", "bws_test",
@@ -436,4 +438,4 @@ for _name in (
     "logrank", "weightedtau", "fisher_exact", "barnard_exact", "boschloo_exact",
 ):  # fmt: skip
     if hasattr(stats, _name):
-        NAMES[_name] = constant(f"stats.{_name}", getattr(stats, _name))
+        NAMES[_name] = constant(f"stats.{_name}", getattr(stats, _name), _NO_RANKS.get(_name))

@@ -16,7 +16,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, composition, once, raw, refused, ruled
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.stats._functions import declare_statistic, kurtosis_of, p_of_t, skew_of
-from arraygrad.scipy.stats._samples import NAMES, along_samples, of_samples
+from arraygrad.scipy.stats._samples import NAMES, along_samples, of_samples, samples_along
 from arraygrad.scipy.stats._univariate import OBJECTS
 
 __all__ = []
@@ -309,16 +309,38 @@ _ks_2samp_of_ranks = NAMES["ks_2samp"]
 def _ks_2samp(data1, data2, *args, **kwargs):
     """Statistic and p-value are of ranks, and constant; where the samples differ most is one of their elements."""
     result = _ks_2samp_of_ranks(data1, data2, *args, **kwargs)
-    if not any(isinstance(data, Tensor) for data in (data1, data2)) or np.ndim(result.statistic):
+    if not any(isinstance(data, Tensor) for data in (data1, data2)):
         return result
-    both = ag.concat([ag.reshape(ag.asarray(data), (-1,)) for data in (data1, data2)])
-    place = int(np.argmax(np.asarray(raw(both)) == result.statistic_location))
+    # SciPy's location is one of the elements of each pair of samples; nan where there is none.
+    location = np.asarray(result.statistic_location)
+    (first, second), _ = samples_along(kwargs.get("axis", 0), [data1, data2])
+    outer = np.broadcast_shapes(first.shape[:-1], second.shape[:-1])
+    both = ag.concat([ag.broadcast_to(a, (*outer, a.shape[-1])) for a in (first, second)], axis=-1)
+    wanted = location.reshape((*outer, 1))
+    place = np.argmax(np.asarray(raw(both)) == wanted, axis=-1, keepdims=True)
+    found = ag.where(np.isnan(wanted), np.nan, ag.take_along_axis(both, place, axis=-1))
     return type(result)(
-        *result, statistic_location=both[place], statistic_sign=result.statistic_sign
+        *result, statistic_location=ag.reshape(found, location.shape), statistic_sign=result.statistic_sign
     )  # fmt: skip
 
 
 NAMES["ks_2samp"] = REGISTRY["stats.ks_2samp"].function = _ks_2samp
+
+
+_median_test_of_counts = NAMES["median_test"]
+
+
+@functools.wraps(stats.median_test)
+def _median_test(*samples, **kwargs):
+    """Statistic and p-value are of counts, and constant; the median is that of all samples."""
+    result = _median_test_of_counts(*samples, **kwargs)
+    if not any(isinstance(sample, Tensor) for sample in samples) or np.isnan(result.median):
+        return result
+    both = ag.concat([ag.asarray(sample) for sample in samples])
+    return type(result)(result.statistic, result.pvalue, ag.numpy.nanmedian(both), result.table)
+
+
+NAMES["median_test"] = REGISTRY["stats.median_test"].function = _median_test
 
 
 def _kstest(rvs, cdf, args=(), N=20, alternative="two-sided", method="auto", **options):

@@ -596,7 +596,7 @@ def discrete(name, shapes, logpmf, *, source, tail=None, fixed=(), mean=None, va
         methods[method] = refused(
             f"stats.{name}.{method}", getattr(dist, method), "its result is an integer, which has no derivative"
         )
-    methods["support"] = constant(f"stats.{name}.support", dist.support)
+    methods["support"] = constant(f"stats.{name}.support", dist.support, why, ", ".join([*keys, "loc=0"]))
     average = sums(dist, logpmf, keys, fixed)
     add_summaries(methods, Law(name, dist, keys, average, mean, var, None, None, source, why), discrete=True)
     OBJECTS[name], MASSES[name] = Distribution(name, methods, "discrete"), Masses(dist, keys, logpmf)
