@@ -373,7 +373,8 @@ def _of_one_array(rng):
     place, n = int(rng.integers(len(outer) + 1)), 5 if name.endswith("romb") else int(rng.integers(6, 10))
     ndim = 1 + len(outer)
     shape = [n if i == place else m + 1 for i, m in enumerate(outer[:place] + (n,) + outer[place:])]
-    x = numbers(rng, shape, precision(rng), 0.1, 0.9)
+    # NumPy's partition, and with it the order of trimboth's result, is another in each precision.
+    x = numbers(rng, shape, "float64" if name == "stats.trimboth" else precision(rng), 0.1, 0.9)
     if name in OF_AXES:
         axes = [int(a) for a in rng.permutation(ndim)[: rng.integers(1, ndim + 1)]]
         keywords = keywords | {"axes": tuple([a - ndim if rng.random() < 0.5 else a for a in axes])}

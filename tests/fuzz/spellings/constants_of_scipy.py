@@ -124,7 +124,7 @@ def member(rng, text):
                 importlib.import_module(f"{package}.spatial.distance")
             elif module == "signal":
                 importlib.import_module(f"{package}.signal.windows")
-            numbers = {k: g[()] if not isinstance(g, np.ndarray) or not g.ndim else g for k, g in zip(used, given)}
+            numbers = {key: g if np.ndim(g) else g[()] for key, g in zip(used, given, strict=True)}
             found = eval(f"chapter.{rest}", {"chapter": chapter, **numbers})
             if isinstance(found, tuple):
                 return list(found)

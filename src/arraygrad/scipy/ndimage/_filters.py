@@ -1,6 +1,6 @@
 """Filters of images: correlations of the extended image, and filters that select.
 
-May import: arraygrad, ops._axes, scipy._declare, scipy.ndimage._chapter, scipy.signal, numpy.
+May import: arraygrad, namespaces.kinks, ops._axes, scipy._declare, scipy.ndimage._chapter, scipy.signal, numpy.
 
 A filter is a correlation of the image, extended beyond its edges, of which the inner part is kept: its transpose
 follows from those of the two (`scipy.signal`). Weights may be differentiated too.
@@ -9,6 +9,7 @@ follows from those of the two (`scipy.signal`). Weights may be differentiated to
 import numpy as np
 
 import arraygrad as ag
+from arraygrad.namespaces.kinks import root_of_form
 from arraygrad.ops._axes import along, from_start
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
@@ -127,30 +128,31 @@ def _gaussian_filter(input, sigma, order=0, mode="reflect", cval=0.0, truncate=4
     return found
 
 
+def _derivatives(a, sigmas, order, mode, cval, axes, keywords):
+    """The derivatives along each of the axes of the image smoothed along all, each with the mode of its own axis."""
+    for axis, extension in zip(axes, each(mode, len(axes)), strict=True):
+        orders = [order if other == axis else 0 for other in range(a.ndim)]
+        yield _gaussian_filter(a, sigmas, orders, extension, cval, **keywords)
+
+
 @CHAPTER.by_composition("gaussian_laplace", "input sigma", "definition")
 def _gaussian_laplace(input, sigma, mode="reflect", cval=0.0, axes=None, **keywords):
-    return _sum_of_seconds(input, sigma, mode, cval, axes, keywords)
-
-
-def _sum_of_seconds(input, sigma, mode, cval, axes, keywords):
     a = ag.asarray(input)
     axes = axes_of(axes, a.ndim)
-    found = 0.0
-    for axis in axes:
-        order = [2 if other == axis else 0 for other in axes]
-        found = found + _gaussian_filter(a, sigma, order, mode, cval, axes=axes, **keywords)
-    return found
+    sigmas = dict(zip(axes, each(sigma, len(axes)), strict=True))
+    sigmas = [sigmas.get(axis, 0.0) for axis in range(a.ndim)]
+    return sum(_derivatives(a, sigmas, 2, mode, cval, axes, keywords)) if axes else a + 0.0
 
 
 @CHAPTER.by_composition("gaussian_gradient_magnitude", "input sigma", "definition")
 def _gaussian_gradient_magnitude(input, sigma, mode="reflect", cval=0.0, axes=None, **keywords):
     a = ag.asarray(input)
     axes = axes_of(axes, a.ndim)
-    total = 0.0
-    for axis in axes:
-        order = [1 if other == axis else 0 for other in axes]
-        total = total + _gaussian_filter(a, sigma, order, mode, cval, axes=axes, **keywords) ** 2
-    return ag.sqrt(total)
+    sigmas = each(sigma, a.ndim)  # SciPy smooths along all axes
+    if not axes:
+        return a + 0.0
+    slopes = list(_derivatives(a, sigmas, 1, mode, cval, axes, keywords))
+    return root_of_form(sum(d**2 for d in slopes), ag.stack(slopes, axis=-1))
 
 
 # -- small kernels ----------------------------------------------------------------------------------------------------

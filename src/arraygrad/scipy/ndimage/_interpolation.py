@@ -1,6 +1,6 @@
 """Spline interpolation of images: in the image, the coordinates, and the parameters of a transformation.
 
-May import: arraygrad, ops._axes, scipy._declare, scipy.ndimage._chapter, numpy, SciPy.
+May import: arraygrad, ops._axes, scipy._declare, scipy.ndimage._chapter, scipy.special, numpy, SciPy.
 
 The image's spline coefficients are a linear map along each axis (`spline_filter1d`, applied once to the unit vectors);
 their sum with the B-splines' weights at the coordinates is what is differentiated (Unser 1999).
@@ -14,6 +14,7 @@ from scipy import ndimage
 
 import arraygrad as ag
 from arraygrad.ops._axes import normalize_axes
+from arraygrad.scipy import special
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.ndimage._chapter import CHAPTER, each, extended, shape_of
@@ -158,10 +159,17 @@ def _affine_transform(input, matrix, offset=0.0, output_shape=None, order=3, mod
     offsets = each(offset, n)
     grid = _grid(shape)
     if matrix.ndim == 1:
-        coordinates = [matrix[i] * grid[i] + offsets[i] for i in range(n)]
+        coordinates = [(grid[i] + offsets[i] / matrix[i]) * matrix[i] for i in range(n)]
     else:
-        coordinates = [sum(matrix[i, j] * grid[j] for j in range(n)) + offsets[i] for i in range(n)]
+        coordinates = [_affine(matrix[i], offsets[i], grid) for i in range(n)]
     return _interpolated(a, coordinates, order, mode, cval, prefilter)
+
+
+def _affine(factors, offset, grid):
+    """Summed in SciPy's order: its rounding decides what lies inside of the image."""
+    for j, along in enumerate(grid):
+        offset = offset + factors[j] * along
+    return offset
 
 
 @CHAPTER.by_composition("zoom", "input", UNSER, refuse={"zoom": "the result's size depends on it"})
@@ -179,18 +187,18 @@ def _zoom(input, zoom, order=3, mode="constant", cval=0.0, prefilter=True, *, gr
 def _rotate(input, angle, axes=(1, 0), reshape=True, order=3, mode="constant", cval=0.0, prefilter=True):
     a = ag.asarray(input)
     first, second = sorted(normalize_axes(axes, a.ndim))
-    turn = ag.asarray(angle) * (math.pi / 180.0)
-    cosine, sine = ag.cos(turn), ag.sin(turn)
-    rows, columns = shape_of(a)[first], shape_of(a)[second]
+    c, s = special.cosdg(angle), special.sindg(angle)
+    plane = np.array([shape_of(a)[first], shape_of(a)[second]])
     shape = list(shape_of(a))
     if reshape:
-        c, s = float(np.cos(np.deg2rad(raw(angle)))), float(np.sin(np.deg2rad(raw(angle))))
-        bounds = np.array([[c, s], [-s, c]]) @ np.array([[0, 0, rows, rows], [0, columns, 0, columns]])
+        turn = np.array([[raw(c), raw(s)], [-raw(s), raw(c)]], dtype=float)
+        bounds = turn @ np.array([[0, 0, plane[0], plane[0]], [0, plane[1], 0, plane[1]]])
         shape[first], shape[second] = (np.ptp(bounds, axis=1) + 0.5).astype(int)
+    y, x = (shape[first] - 1) / 2.0, (shape[second] - 1) / 2.0
+    offsets = (plane - 1) / 2.0
     grid = _grid(shape)
-    y = grid[first] - (shape[first] - 1) / 2.0
-    x = grid[second] - (shape[second] - 1) / 2.0
     coordinates = [ag.asarray(g) for g in grid]
-    coordinates[first] = cosine * y + sine * x + (rows - 1) / 2.0
-    coordinates[second] = cosine * x - sine * y + (columns - 1) / 2.0
+    turning = [grid[first], grid[second]]
+    coordinates[first] = ag.asarray(_affine((c, s), offsets[0] - (c * y + s * x), turning))
+    coordinates[second] = ag.asarray(_affine((-s, c), offsets[1] - (c * x - s * y), turning))
     return _interpolated(a, coordinates, order, mode, cval, prefilter)

@@ -103,18 +103,22 @@ def _envelope(z, bp_in=(1, None), n_out=None, squared=False, residual="lowpass")
         elif stop > 0:
             weights[1:stop] *= 2.0
         spectrum = spectrum * weights
-    inside = np.arange(start, stop) % n
+    # SciPy's slices: one from below zero that ends there is empty, one that begins there is of all.
+    around = start <= 0 < stop
+    inside = np.fft.fftshift(np.arange(n))[start + n // 2 : stop + n // 2] if around else np.arange(n)[start:stop]
     band = ag.take(spectrum, inside, axis=-1)
     width = [(0, 0)] * (z.ndim - 1)
     count = min(inside.size, n_out)
     band = ag.pad(band[..., :count], (*width, (0, n_out - count)))
     base = ag.fft.ifft(band) * scale
-    size = ag.real(base) ** 2 + ag.imag(base) ** 2
-    found = size if squared else ag.sqrt(size)
+    found = ag.real(base) ** 2 + ag.imag(base) ** 2 if squared else ag.abs(base)
     if residual is None:
         return found
     kept = np.ones(n)
-    kept[inside] = 0.0
+    if around:
+        kept[:stop], kept[start:] = 0.0, 0.0
+    else:
+        kept[start:stop] = 0.0
     if residual == "lowpass":
         if stop > 0:
             kept[stop : (n + 1) // 2] = 0.0

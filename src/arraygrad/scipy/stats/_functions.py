@@ -1,7 +1,7 @@
 """Statistics of samples: means, moments, tests, transformations.
 
-May import: arraygrad, scipy._declare, scipy._shares, scipy.stats._samples and _univariate, SciPy. Each composition is
-the statistic's definition; "SciPy" as a source is the formula in the function's own documentation.
+May import: arraygrad, scipy._declare, scipy._shares, scipy.special, scipy.stats._samples and _univariate, SciPy. Each
+composition is the statistic's definition; "SciPy" as a source is the formula in the function's own documentation.
 """
 
 import math
@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 import arraygrad as ag
+from arraygrad.scipy import special
 from arraygrad.scipy._declare import constant, raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy._shares import relative_entropy
@@ -368,7 +369,8 @@ def _power_divergence(f_obs, f_exp=None, ddof=0, lambda_=None):
     else:
         terms = f_obs * ((f_obs / f_exp) ** power - 1.0) * (2.0 / (power * (power + 1.0)))
     statistic = ag.sum(terms, axis=-1)
-    return statistic, OBJECTS["chi2"].sf(statistic, float(terms.shape[-1] - 1) - np.asarray(raw(ddof), dtype=float))
+    degrees = float(terms.shape[-1] - 1) - np.asarray(raw(ddof), dtype=float)
+    return statistic, special.chdtrc(degrees, statistic)  # of no degree of freedom chi2.sf is nan, and this is zero
 
 
 @of_samples("chisquare", "f_obs f_exp", samples="f_obs f_exp", paired=True, inert="sum_check")

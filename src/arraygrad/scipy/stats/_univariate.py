@@ -504,7 +504,9 @@ class _Family:
             y, shapes, scale, _, mark, _, _ = self._standard({**bound, "x": ans})
             inverse = ag.exp(-self.logpdf(y, *shapes)) * scale * mark
             at_end = np.asarray(np.isinf(raw(ans)))
-            push = ag.where(at_end, 0.0, -(g * inverse))
+            # A centre or an end at zero without density stays where it is, whatever the shape.
+            fixed = at_end | (np.isinf(np.asarray(raw(inverse))) & (np.asarray(raw(y)) == 0))
+            push = ag.where(fixed, 0.0, -(g * inverse))
 
             def cdf(*given):
                 return with_density(self.tails["cdf"], self._slope_of_tail("cdf"), y, *given)
