@@ -37,8 +37,6 @@ FUNCTIONS = {
     "ber": (lambda m, x, n: m.ber(x), ANYWHERE, (0,)),
     "bei": (lambda m, x, n: m.bei(x), ANYWHERE, (0,)),
     "berp": (lambda m, x, n: m.berp(x), ANYWHERE, (0,)),
-    "eval_legendre": (lambda m, x, n: m.eval_legendre(n, x), ANYWHERE, (0, 1, 2, 3)),
-    "eval_chebyt": (lambda m, x, n: m.eval_chebyt(n, x), ANYWHERE, (0, 1, 2, 3)),
     "gammainc": (lambda m, x, n: m.gammainc(1.0 + n, x), RIGHT, (0, 1, 2)),
     "ellipk": (lambda m, x, n: m.ellipk(x), (0.0, 0.5, -1.0), (0,)),
     "ellipe": (lambda m, x, n: m.ellipe(x), (0.0, 0.5, -1.0), (0,)),
@@ -46,6 +44,11 @@ FUNCTIONS = {
     "inv_boxcox": (lambda m, x, n: m.inv_boxcox(0.25, x), ANYWHERE, (0,)),
     "besselpoly": (lambda m, x, n: m.besselpoly(x, 1.0, float(n)), ANYWHERE, (0, 1, 2)),
 }
+DEGREES = (-5, -3, -2, -1, 0, 1, 2, 3)  # SciPy has polynomials of degrees below zero, too
+for _name in ("legendre", "chebyt", "chebyu", "chebyc", "chebys", "sh_legendre", "sh_chebyt", "sh_chebyu", "laguerre"):
+    FUNCTIONS[f"eval_{_name}"] = (
+        lambda m, x, n, _name=f"eval_{_name}": getattr(m, _name)(n, x), ANYWHERE, DEGREES
+    )  # fmt: skip
 # name -> parameters, differentiated once
 BY_PARAMETERS = {"hyp0f1": 2, "hyp1f1": 3, "hyp2f1": 4}
 

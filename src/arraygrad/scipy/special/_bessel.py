@@ -12,7 +12,7 @@ from scipy import special
 import arraygrad as ag
 from arraygrad.scipy._declare import formulas, raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.special._chapter import NAMES, declare
+from arraygrad.scipy.special._chapter import NAMES, conj, declare
 
 __all__ = []
 
@@ -24,13 +24,9 @@ def own(name):
     return NAMES[name]
 
 
-def _conj(a):
-    return ag.conj(a) if np.asarray(raw(a)).dtype.kind == "c" else a
-
-
 def _half_difference(name):
     """(C(v - 1, z) - C(v + 1, z)) / 2, of J, Y and Hankel's functions."""
-    return lambda g, v, z: g * _conj(0.5 * (own(name)(v - 1.0, z) - own(name)(v + 1.0, z)))
+    return lambda g, v, z: g * conj(0.5 * (own(name)(v - 1.0, z) - own(name)(v + 1.0, z)))
 
 
 for _name in ("hankel1", "hankel2"):
@@ -55,7 +51,7 @@ for _name in ("jve", "yve"):
     declare(_name, "v, z", "DLMF 10.6.1", refuse=_ORDER, z=_scaled_real(_name))
 for _name, _turn in (("hankel1e", -1j), ("hankel2e", 1j)):
     declare(_name, "v, z", "DLMF 10.6.1", refuse=_ORDER,
-            z=lambda g, ans, v, z, name=_name, turn=_turn: g * _conj(
+            z=lambda g, ans, v, z, name=_name, turn=_turn: g * conj(
                 0.5 * (own(name)(v - 1.0, z) - own(name)(v + 1.0, z)) + turn * ans))  # fmt: skip
 
 # Derivatives of order n, by the order above.
@@ -63,7 +59,7 @@ for _name in ("jvp", "yvp", "ivp", "kvp", "h1vp", "h2vp"):
     NAMES[_name] = formulas(
         f"special.{_name}", getattr(special, _name), "DLMF 10.6.7, 10.29.5", "v, z, n=1",
         refuse={**_ORDER, "n": "the number of derivatives"},
-        z=lambda g, v, z, n=1, name=_name: g * _conj(own(name)(v, z, n + 1)),
+        z=lambda g, v, z, n=1, name=_name: g * conj(own(name)(v, z, n + 1)),
     )  # fmt: skip
 
 # Struve's functions.
@@ -110,7 +106,7 @@ def struve_over(x):
 
 def _airy(g, ans, z):
     slopes = (ans[1], z * ans[0], ans[3], z * ans[2])
-    parts = [gi * _conj(slope) for gi, slope in zip(g, slopes, strict=True) if gi is not None]
+    parts = [gi * conj(slope) for gi, slope in zip(g, slopes, strict=True) if gi is not None]
     return sum(parts[1:], parts[0])
 
 
@@ -127,7 +123,7 @@ def _spherical(name, below, above):
         n = np.asarray(n)
         lower = below * n * function(np.where(n == 0, n, n - 1), z, derivative=derivative)
         upper = above * (n + 1.0) * function(n + 1, z, derivative=derivative)
-        return g * _conj((lower + upper) / (2.0 * n + 1.0))
+        return g * conj((lower + upper) / (2.0 * n + 1.0))
 
     NAMES[name] = formulas(
         f"special.{name}", getattr(special, name), "DLMF 10.51.1, 10.51.4", "n, z, derivative=False",

@@ -20,7 +20,7 @@ from arraygrad.scipy._everyday import Agreeing, everyday
 from arraygrad.scipy._plainly import plainly
 from arraygrad.scipy._powers import abs_power
 from arraygrad.scipy._zeta import hurwitz, zeta_slope
-from arraygrad.scipy.special._chapter import NAMES, composition_of, declare
+from arraygrad.scipy.special._chapter import NAMES, composition_of, conj, declare
 from arraygrad.scipy.special._hypergeometric import of_0f1, of_1f1, of_2f1, of_u
 
 __all__ = []
@@ -288,11 +288,7 @@ def _spence_slope(z):
     return near_or(np.abs(raw(away)) < 0.1, series, lambda t: log(1.0 - t) / t, away, 0.5)
 
 
-declare("spence", "z", "DLMF 25.12.2", z=lambda g, z: g * _conj(_spence_slope(z)))
-
-
-def _conj(a):
-    return ag.conj(a) if np.asarray(raw(a)).dtype.kind == "c" else a
+declare("spence", "z", "DLMF 25.12.2", z=lambda g, z: g * conj(_spence_slope(z)))
 
 
 def _lambertw_slope(ans, z):
@@ -301,9 +297,9 @@ def _lambertw_slope(ans, z):
 
 
 declare("lambertw", "z, k=0, tol=1e-8", "DLMF 4.13.4", refuse={"k": "the number of a branch"},
-        z=lambda g, ans, z: g * _conj(_lambertw_slope(ans, z)))  # fmt: skip
-declare("wrightomega", "z", "DLMF 4.13.4 with z = log", z=lambda g, ans: g * _conj(ans / (1.0 + ans)))
-declare("wofz", "z", "DLMF 7.10.2", z=lambda g, ans, z: g * _conj(-2.0 * z * ans + 2j / math.sqrt(PI)))
+        z=lambda g, ans, z: g * conj(_lambertw_slope(ans, z)))  # fmt: skip
+declare("wrightomega", "z", "DLMF 4.13.4 with z = log", z=lambda g, ans: g * conj(ans / (1.0 + ans)))
+declare("wofz", "z", "DLMF 7.10.2", z=lambda g, ans, z: g * conj(-2.0 * z * ans + 2j / math.sqrt(PI)))
 declare("voigt_profile", "x, sigma, gamma", "DLMF 7.19 by wofz, 7.12.1; the heat equation",
         x=lambda g, x, sigma, gamma: g * _voigt(x, sigma, gamma)[0],
         sigma=lambda g, x, sigma, gamma: g * _voigt(x, sigma, gamma)[1],
@@ -363,7 +359,7 @@ declare("fresnel", "z", "DLMF 7.2.7, 7.2.8",
 
 
 def _both(g, first, second):
-    parts = [gi * _conj(slope) for gi, slope in zip(g, (first, second), strict=True) if gi is not None]
+    parts = [gi * conj(slope) for gi, slope in zip(g, (first, second), strict=True) if gi is not None]
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
@@ -489,26 +485,25 @@ declare("ellipj", "u, m", "DLMF 22.13, 19.4.5", u=lambda g, ans, m: _ellipj_u(g,
 # Carlson's symmetric integrals.
 
 declare("elliprf", "x, y, z", "DLMF 19.18.1",
-        x=lambda g, x, y, z: -g * own("elliprd")(y, z, x) / 6.0,
-        y=lambda g, x, y, z: -g * own("elliprd")(x, z, y) / 6.0,
-        z=lambda g, x, y, z: -g * own("elliprd")(x, y, z) / 6.0)  # fmt: skip
+        x=lambda g, x, y, z: -g * conj(own("elliprd")(y, z, x)) / 6.0,
+        y=lambda g, x, y, z: -g * conj(own("elliprd")(x, z, y)) / 6.0,
+        z=lambda g, x, y, z: -g * conj(own("elliprd")(x, y, z)) / 6.0)  # fmt: skip
 declare("elliprc", "x, y", "DLMF 19.18.1, homogeneity 19.16.14",
-        x=lambda g, ans, x, y: g * _elliprc_x(ans, x, y),
-        y=lambda g, ans, x, y: -g * (0.5 * ans + _times(x, _elliprc_x, ans, y)) / y)  # fmt: skip
+        x=lambda g, ans, x, y: g * conj(_elliprc_x(ans, x, y)),
+        y=lambda g, ans, x, y: -g * conj((0.5 * ans + _times(x, _elliprc_x, ans, y)) / y))  # fmt: skip
 declare("elliprd", "x, y, z", "DLMF 19.16.5, homogeneity 19.16.14",
-        x=lambda g, ans, x, y, z: g * _elliprd_x(ans, x, y, z), y=lambda g, ans, x, y, z: g * _elliprd_x(ans, y, x, z),
-        z=lambda g, ans, x, y, z: g * _elliprd_z(ans, x, y, z))  # fmt: skip
-
-
+        x=lambda g, ans, x, y, z: g * conj(_elliprd_x(ans, x, y, z)),
+        y=lambda g, ans, x, y, z: g * conj(_elliprd_x(ans, y, x, z)),
+        z=lambda g, ans, x, y, z: g * conj(_elliprd_z(ans, x, y, z)))  # fmt: skip
 declare("elliprg", "x, y, z", "DLMF 19.18.5, 19.16.9",
-        x=lambda g, x, y, z: g * _elliprg_x(x, y, z), y=lambda g, x, y, z: g * _elliprg_x(y, x, z),
-        z=lambda g, x, y, z: g * _elliprg_x(z, x, y))  # fmt: skip
+        x=lambda g, x, y, z: g * conj(_elliprg_x(x, y, z)), y=lambda g, x, y, z: g * conj(_elliprg_x(y, x, z)),
+        z=lambda g, x, y, z: g * conj(_elliprg_x(z, x, y)))  # fmt: skip
 declare("elliprj", "x, y, z, p", "DLMF 19.16.2, homogeneity 19.16.14",
-        x=lambda g, ans, x, y, z, p: g * _elliprj_x(ans, x, y, z, p),
-        y=lambda g, ans, x, y, z, p: g * _elliprj_x(ans, y, x, z, p),
-        z=lambda g, ans, x, y, z, p: g * _elliprj_x(ans, z, x, y, p),
-        p=lambda g, ans, x, y, z, p: -g * (1.5 * ans + sum(
-            _times(a, _elliprj_x, ans, b, c, p) for a, b, c in ((x, y, z), (y, x, z), (z, x, y)))) / p)  # fmt: skip
+        x=lambda g, ans, x, y, z, p: g * conj(_elliprj_x(ans, x, y, z, p)),
+        y=lambda g, ans, x, y, z, p: g * conj(_elliprj_x(ans, y, x, z, p)),
+        z=lambda g, ans, x, y, z, p: g * conj(_elliprj_x(ans, z, x, y, p)),
+        p=lambda g, ans, x, y, z, p: -g * conj((1.5 * ans + sum(
+            _times(a, _elliprj_x, ans, b, c, p) for a, b, c in ((x, y, z), (y, x, z), (z, x, y)))) / p))  # fmt: skip
 
 
 def _close(a, b):
@@ -596,7 +591,7 @@ def _by_parameters(name, function, *names):
         def slope(g, ans, **given):
             arguments = [given[key] for key in names]
             found = function(place, np.asarray(raw(ans)), *[np.asarray(raw(a)) for a in arguments])
-            return g * _conj(once(f"special.{name}", found, *arguments))
+            return g * conj(once(f"special.{name}", found, *arguments))
 
         slope.__signature__ = shown
         return slope
@@ -604,16 +599,16 @@ def _by_parameters(name, function, *names):
     return {key: by(place) for place, key in enumerate(names[:-1])}
 
 
-declare("hyp0f1", "v, z", "DLMF 16.3.1, 16.2.1", z=lambda g, v, z: g * _conj(own("hyp0f1")(v + 1.0, z) / v),
+declare("hyp0f1", "v, z", "DLMF 16.3.1, 16.2.1", z=lambda g, v, z: g * conj(own("hyp0f1")(v + 1.0, z) / v),
         **_by_parameters("hyp0f1", of_0f1, "v", "z"))  # fmt: skip
 declare("hyp1f1", "a, b, x", "DLMF 13.3.15, 16.2.1",
-        x=lambda g, a, b, x: g * _conj(a / b * own("hyp1f1")(a + 1.0, b + 1.0, x)),
+        x=lambda g, a, b, x: g * conj(a / b * own("hyp1f1")(a + 1.0, b + 1.0, x)),
         **_by_parameters("hyp1f1", of_1f1, "a", "b", "x"))  # fmt: skip
 declare("hyperu", "a, b, x", "DLMF 13.3.22, 13.4.4",
         x=lambda g, a, b, x: -g * a * own("hyperu")(a + 1.0, b + 1.0, x),
         **_by_parameters("hyperu", of_u, "a", "b", "x"))  # fmt: skip
 declare("hyp2f1", "a, b, c, z", "DLMF 15.5.1, 16.2.1",
-        z=lambda g, a, b, c, z: g * _conj(a * b / c * own("hyp2f1")(a + 1.0, b + 1.0, c + 1.0, z)),
+        z=lambda g, a, b, c, z: g * conj(a * b / c * own("hyp2f1")(a + 1.0, b + 1.0, c + 1.0, z)),
         **_by_parameters("hyp2f1", of_2f1, "a", "b", "c", "z"))  # fmt: skip
 
 # -- zeta functions ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from scipy import special
 import arraygrad as ag
 from arraygrad.autograd import Function
 from arraygrad.scipy._declare import REGISTRY, formulas, parsed, raw
-from arraygrad.scipy.special._chapter import NAMES, composition_of, declare
+from arraygrad.scipy.special._chapter import NAMES, composition_of, conj, declare
 
 __all__ = []
 
@@ -31,29 +31,59 @@ def _lowered(function, n, *rest):
     return ag.where(n == 0, 0.0, function(np.where(n == 0, n, n - 1), *rest))
 
 
-declare("eval_legendre", "n, x", "DLMF 18.9.15", refuse=_WHY,
-        x=lambda g, n, x: g * _lowered(own("eval_gegenbauer"), n, 1.5, x))  # fmt: skip
+def _shifted(x):
+    return 2.0 * x - 1.0
+
+
+# Degrees below zero are those of another degree: P_(-n-1) = P_n, T_(-n) = T_n, U_(-n-2) = -U_n (DLMF 14.9.5, 18.5.1-2).
+
+
+def _of_legendre(n, x):
+    n = _degree(n)
+    return _lowered(own("eval_gegenbauer"), np.where(n < 0, -n - 1, n), 1.5, x)
+
+
+def _of_chebyt(n, x):
+    n = np.abs(_degree(n))
+    return n * _lowered(own("eval_chebyu"), n, x)
+
+
+def _of_chebyu(n, x):
+    n = _degree(n)
+    turned = n < -1
+    slope = 2.0 * _lowered(own("eval_gegenbauer"), np.where(turned, -n - 2, np.where(n == -1, 0, n)), 2.0, x)
+    return np.where(turned, -1.0, 1.0) * slope
+
+
+def _of_gegenbauer(n, alpha, x):
+    n = _degree(n)
+    return 2.0 * alpha * _lowered(own("eval_gegenbauer"), np.where(n == -1, 0, n), alpha + 1.0, x)
+
+
+def _of_jacobi(n, alpha, beta, x):
+    rest = _lowered(own("eval_jacobi"), n, alpha + 1.0, beta + 1.0, x)
+    return 0.5 * (_degree(n) + alpha + beta + 1.0) * rest
+
+
+declare("eval_legendre", "n, x", "DLMF 18.9.15", refuse=_WHY, x=lambda g, n, x: g * conj(_of_legendre(n, x)))
 declare("eval_gegenbauer", "n, alpha, x", "DLMF 18.9.19", refuse=_WHY,
-        x=lambda g, n, alpha, x: 2.0 * g * alpha * _lowered(own("eval_gegenbauer"), n, alpha + 1.0, x))  # fmt: skip
-declare("eval_chebyt", "n, x", "DLMF 18.9.21", refuse=_WHY,
-        x=lambda g, n, x: g * _degree(n) * _lowered(own("eval_chebyu"), n, x))  # fmt: skip
-declare("eval_chebyu", "n, x", "DLMF 18.7.4, 18.9.19", refuse=_WHY,
-        x=lambda g, n, x: 2.0 * g * _lowered(own("eval_gegenbauer"), n, 2.0, x))  # fmt: skip
+        x=lambda g, n, alpha, x: g * conj(_of_gegenbauer(n, alpha, x)))  # fmt: skip
+declare("eval_chebyt", "n, x", "DLMF 18.9.21", refuse=_WHY, x=lambda g, n, x: g * conj(_of_chebyt(n, x)))
+declare("eval_chebyu", "n, x", "DLMF 18.7.4, 18.9.19", refuse=_WHY, x=lambda g, n, x: g * conj(_of_chebyu(n, x)))
 declare("eval_jacobi", "n, alpha, beta, x", "DLMF 18.9.15", refuse=_WHY,
-        x=lambda g, n, alpha, beta, x: 0.5 * g * (_degree(n) + alpha + beta + 1.0) * _lowered(
-            own("eval_jacobi"), n, alpha + 1.0, beta + 1.0, x))  # fmt: skip
+        x=lambda g, n, alpha, beta, x: g * conj(_of_jacobi(n, alpha, beta, x)))  # fmt: skip
 declare("eval_laguerre", "n, x", "DLMF 18.9.23", refuse=_WHY,
-        x=lambda g, n, x: -g * _lowered(own("eval_genlaguerre"), n, 1.0, x))  # fmt: skip
+        x=lambda g, n, x: -g * conj(_lowered(own("eval_genlaguerre"), n, 1.0, x)))  # fmt: skip
 declare("eval_genlaguerre", "n, alpha, x", "DLMF 18.9.23", refuse=_WHY,
-        x=lambda g, n, alpha, x: -g * _lowered(own("eval_genlaguerre"), n, alpha + 1.0, x))  # fmt: skip
+        x=lambda g, n, alpha, x: -g * conj(_lowered(own("eval_genlaguerre"), n, alpha + 1.0, x)))  # fmt: skip
 declare("eval_hermite", "n, x", "DLMF 18.9.25", refuse=_WHY,
         x=lambda g, n, x: 2.0 * g * _degree(n) * _lowered(own("eval_hermite"), n, x))  # fmt: skip
 declare("eval_hermitenorm", "n, x", "DLMF 18.9.27", refuse=_WHY,
         x=lambda g, n, x: g * _degree(n) * _lowered(own("eval_hermitenorm"), n, x))  # fmt: skip
 declare("eval_sh_legendre", "n, x", "DLMF 18.9.15 at 2 x - 1", refuse=_WHY,
-        x=lambda g, n, x: 2.0 * g * _lowered(own("eval_gegenbauer"), n, 1.5, 2.0 * x - 1.0))  # fmt: skip
+        x=lambda g, n, x: 2.0 * g * conj(_of_legendre(n, _shifted(x))))  # fmt: skip
 declare("eval_sh_chebyt", "n, x", "DLMF 18.9.21 at 2 x - 1", refuse=_WHY,
-        x=lambda g, n, x: 2.0 * g * _degree(n) * _lowered(own("eval_chebyu"), n, 2.0 * x - 1.0))  # fmt: skip
+        x=lambda g, n, x: 2.0 * g * conj(_of_chebyt(n, _shifted(x))))  # fmt: skip
 
 if hasattr(special, "sph_harm_y"):
 
@@ -82,19 +112,19 @@ if hasattr(special, "sph_harm_y"):
     )  # fmt: skip
 
 declare("eval_chebyc", "n, x", "DLMF 18.9.21 at x / 2", refuse=_WHY,
-        x=lambda g, n, x: g * _degree(n) * _lowered(own("eval_chebyu"), n, 0.5 * x))  # fmt: skip
+        x=lambda g, n, x: g * conj(_of_chebyt(n, 0.5 * x)))  # fmt: skip
 declare("eval_chebys", "n, x", "DLMF 18.7.4, 18.9.19 at x / 2", refuse=_WHY,
-        x=lambda g, n, x: g * _lowered(own("eval_gegenbauer"), n, 2.0, 0.5 * x))  # fmt: skip
+        x=lambda g, n, x: 0.5 * g * conj(_of_chebyu(n, 0.5 * x)))  # fmt: skip
 declare("eval_sh_chebyu", "n, x", "DLMF 18.7.4, 18.9.19 at 2 x - 1", refuse=_WHY,
-        x=lambda g, n, x: 4.0 * g * _lowered(own("eval_gegenbauer"), n, 2.0, 2.0 * x - 1.0))  # fmt: skip
+        x=lambda g, n, x: 2.0 * g * conj(_of_chebyu(n, _shifted(x))))  # fmt: skip
 declare("eval_sh_jacobi", "n, p, q, x", "DLMF 18.9.15 at 2 x - 1", refuse={**_WHY, "p": "it has no rule",
-        "q": "it has no rule"}, x=lambda g, n, p, q, x: g * _shifted_jacobi(n, p, q, x))  # fmt: skip
+        "q": "it has no rule"}, x=lambda g, n, p, q, x: g * conj(_shifted_jacobi(n, p, q, x)))  # fmt: skip
 
 
 def _shifted_jacobi(n, p, q, x):
     """Of P_n^(p - q, q - 1)(2 x - 1) by the binomial coefficient of 2 n + p - 1 over n."""
     n, p, q = _degree(n), np.asarray(raw(p), dtype=float), np.asarray(raw(q), dtype=float)
-    lowered = _lowered(own("eval_jacobi"), n, p - q + 1.0, q, 2.0 * x - 1.0)
+    lowered = _lowered(own("eval_jacobi"), n, p - q + 1.0, q, _shifted(x))
     return (n + p) / special.binom(2.0 * n + p - 1.0, n) * lowered
 
 
@@ -154,7 +184,7 @@ class _Ladder(Function):
     @staticmethod
     def backward(ctx, g):
         (z,) = ctx.saved_tensors
-        return None, None, g * ctx.family.rung(ctx.k + 1, z)
+        return None, None, g * conj(ctx.family.rung(ctx.k + 1, z))
 
 
 class _Legendre:
@@ -203,7 +233,7 @@ def _legendre(name, source, every, angle=False, orders=True, branches=False):
         family = _Legendre(function, np.ndim(raw(point)), every, angle, raw(n), raw(m), options)
         total = 0.0
         for k in range(int(diff_n) + 1):
-            total = total + g[k] * family.rung(k + 1, point)
+            total = total + g[k] * conj(family.rung(k + 1, point))
         return total
 
     NAMES[name] = formulas(f"special.{name}", function, source, signature, refuse=_WHY, **{variable: rule})

@@ -16,7 +16,7 @@ import arraygrad as ag
 from arraygrad.scipy._declare import formulas, once, raw, refused
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.special._bessel import over_argument, struve_over
-from arraygrad.scipy.special._chapter import NAMES, declare
+from arraygrad.scipy.special._chapter import NAMES, conj, declare
 
 __all__ = []
 
@@ -27,10 +27,6 @@ _AND_PARAMETER = {**_ORDER, **dict.fromkeys(("q", "c", "cv"), "arraygrad has no 
 
 def own(name):
     return NAMES[name]
-
-
-def conj(a):
-    return ag.conj(a) if np.asarray(raw(a)).dtype.kind == "c" else a
 
 
 def summed(g, *slopes):
