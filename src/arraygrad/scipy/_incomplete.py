@@ -168,10 +168,26 @@ def beta_tail(a, b, x, complement=None):
 
 def t_tail(df, y):
     """(lower, log of the tail) of Student's t: half of the beta tail at df / (df + y^2), on the side of y."""
+    rdf, ry = np.broadcast_arrays(_float(df), _float(y))
+    near = np.asarray((rdf > 1e6) & (np.abs(ry) < np.minimum(rdf, 1e9) ** 0.25 / 6.0))
+    if near.any():  # the slope in df is a difference of numbers that agree in nearly all digits
+        log_near = _log_tail_near_normal(ag.where(near, df, 1e9), ag.where(near, y, 0.5))
+        log_tail = t_tail(ag.where(near, 1.0, df), ag.where(near, 0.5, y))[1]
+        return ry < 0, ag.where(near, log_near, log_tail)
     square = y * y
     inner, log_inner = beta_tail(0.5 * df, 0.5, df / (df + square), square / (df + square))
     log_inner = ag.where(inner, log_inner, log_other(ag.where(inner, -1.0, log_inner)))
     return np.asarray(_float(y) < 0), log_inner - math.log(2.0)
+
+
+def _log_tail_near_normal(df, y):
+    """Of Student's t, by powers of 1 / df around the normal tail (Abramowitz and Stegun 26.7)."""
+    size = np.where(_float(y) < 0, -1.0, 1.0) * y
+    square = size * size
+    second = (((3.0 * square - 7.0) * square - 5.0) * square - 3.0) / 96.0
+    more = size * ((square + 1.0) / 4.0 + second / df) / df
+    log_normal = ag.special.log_ndtr(-size)
+    return log_normal + ag.log1p(ag.exp(-0.5 * square - 0.5 * math.log(2.0 * math.pi) - log_normal) * more)
 
 
 def signed(lower, log_tail):

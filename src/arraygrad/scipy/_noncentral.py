@@ -24,7 +24,8 @@ gammaln, log_ndtr = ag.gammaln, ag.special.log_ndtr
 MOST = 20_000  # terms of a sum
 
 _STEP = 1.0 / 12.0
-_TAU = np.arange(-7.0, 3.4, _STEP)
+# To both sides further than the density at t goes: a tail has what is left of the root's density beyond the peak.
+_TAU = np.arange(-11.0, 6.5, _STEP)
 _SPREAD, _WEIGHTS = np.sinh(_TAU), _STEP * np.cosh(_TAU)
 
 
@@ -108,7 +109,7 @@ def _roots(t, df, nc):
     square, product = rt * rt + rdf, rnc * rt
     peak = (product + np.sqrt(product * product + 4.0 * square * (rdf + 1.0))) / (2.0 * square)
     width = 1.0 / np.sqrt(2.0 * square * peak * peak - product * peak)
-    log_r = np.log(peak)[..., None] + width[..., None] * _SPREAD
+    log_r = np.minimum(np.log(peak)[..., None] + width[..., None] * _SPREAD, 150.0)  # beyond, the weight is zero
     df = ag.asarray(df)[..., None]
     log_v = log_r + 0.5 * ag.log(df)  # half the logarithm of the chi-square variable
     logs = LOG_2 + df * (log_v - 0.5 * LOG_2) - 0.5 * ag.exp(2.0 * log_v) - gammaln(0.5 * df)

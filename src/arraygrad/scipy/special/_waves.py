@@ -159,6 +159,7 @@ def _spheroidal_value(name, function, sign):
         raws = [np.asarray(raw(v), dtype=float)[..., None] for v in (m, n, c)]
         weight = _WEIGHTS * getattr(special, function)(*raws, _POINTS)[0] ** 2
         slope = np.sum(weight * _POINTS**2, axis=-1) / np.sum(weight, axis=-1)
+        slope = np.where(np.asarray(raw(c)) < 0, 0.0, slope)  # where SciPy's values are those of c = 0
         return g * once(f"special.{name}", sign * 2.0 * np.asarray(raw(c)) * slope, c)
 
     declare(name, "m, n, c", "Hellmann-Feynman theorem of DLMF 30.2.1", refuse=_ORDER, order="first", c=rule)
