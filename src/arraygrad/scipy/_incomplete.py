@@ -162,8 +162,15 @@ def beta_tail(a, b, x, complement=None):
     v = width * NODES
     ratio = ag.log1p((y / z)[..., None] * -np.expm1(-v))
     integral = ag.sum(ag.exp((q - 1.0)[..., None] * ratio - p[..., None] * v) * (width * WEIGHTS), axis=-1)
-    log_tail = p * ag.log(y) + (q - 1.0) * ag.log(z) - ag.special.betaln(a, b) + ag.log(integral)
+    log_y, log_z = _log_of_share(y, z), _log_of_share(z, y)
+    log_tail = p * log_y + (q - 1.0) * log_z - ag.special.betaln(a, b) + ag.log(integral)
     return lower, ag.where(valid, log_tail, np.nan)
+
+
+def _log_of_share(x, complement):
+    """log(x), near one by what it lacks: a great power of x has the digits of that."""
+    near = np.asarray(_float(x) > 0.5)
+    return ag.where(near, ag.log1p(-ag.where(near, complement, 0.5)), ag.log(ag.where(near, 0.5, x)))
 
 
 def t_tail(df, y):

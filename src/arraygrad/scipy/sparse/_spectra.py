@@ -233,9 +233,9 @@ def declare(chapter, least_squares, wanted):
     def lsmr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, maxiter=None, show=False, x0=None):
         """scipy.sparse.linalg.lsmr of a matrix of full rank, without damping: x and the norm of r are recorded."""
         A = as_dense("lsmr", A)
-        if not wanted(A, b):
+        if not wanted(A, b) and not holds_tensor((damp, x0), grad=True):
             return _linalg.lsmr(raw(A), raw(b), damp, atol, btol, conlim, maxiter, show, x0)
-        if damp or x0 is not None or isinstance(A, _linalg.LinearOperator):
+        if holds_tensor(damp) or damp or x0 is not None or isinstance(A, _linalg.LinearOperator):
             raise NotDifferentiable("arraygrad.scipy.sparse.linalg.lsmr: damp, x0 and operators have no rule")
         values, pattern = _parts(A)
         b = dense_of(b)

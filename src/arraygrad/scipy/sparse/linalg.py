@@ -15,7 +15,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.implicit.common import ConvergenceError
 from arraygrad.scipy._declare import REGISTRY, Chapter, mirror, raw, ruled
-from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy._libraries import is_foreign_matrix, library_of, serve
 from arraygrad.scipy._told import telling
 from arraygrad.scipy.sparse import _functions_of_matrices
@@ -269,9 +269,9 @@ def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=F
     Of the results x and r1norm are recorded; other norms are None where a gradient is recorded.
     """
     A = as_dense("lsqr", A)
-    if not _wanted(A, b):
+    if not _wanted(A, b) and not holds_tensor((damp, x0), grad=True):
         return _linalg.lsqr(A, b, damp, atol, btol, conlim, iter_lim, show, calc_var, x0)
-    if damp or x0 is not None or isinstance(A, _linalg.LinearOperator):
+    if holds_tensor(damp) or damp or x0 is not None or isinstance(A, _linalg.LinearOperator):
         raise NotDifferentiable("arraygrad.scipy.sparse.linalg.lsqr: damp, x0 and operators have no rule")
     values, pattern, _ = _parts(A)
     b = dense_of(b)

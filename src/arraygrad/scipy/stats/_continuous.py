@@ -136,7 +136,16 @@ continuous("invgamma", "a", lambda y, a: -(a + 1.0) * log(y) - 1.0 / y - gammaln
 continuous("gengamma", "a, c", lambda y, a, c: log(ag.abs(c)) - y**c - gammaln(a),
            powers=lambda y, a, c: [Power(y, c * a - 1.0)],
            tail=lambda y, a, c: _gengamma_tail(y, a, c), source="Stacy (1962); DLMF 8.2")  # fmt: skip
-continuous("loggamma", "c", lambda y, c: c * y - exp(y) - gammaln(c), tail=lambda y, c: gamma_tail(c, exp(y)),
+
+
+def _loggamma_tail(y, c):
+    """By the first term of the power series where exp(y) is below all numbers."""
+    far = np.asarray(np.asarray(raw(y)) < -650.0)
+    lower, log_tail = gamma_tail(c, exp(where(far, 0.0, y)))
+    return lower | far, where(far, c * where(far, y, 0.0) - gammaln(c + 1.0), log_tail)
+
+
+continuous("loggamma", "c", lambda y, c: c * y - exp(y) - gammaln(c), tail=_loggamma_tail,
            source="JKB 22; DLMF 8.2")  # fmt: skip
 continuous("nakagami", "nu",
            lambda y, nu: LOG_2 + xlogy(nu, nu) - gammaln(nu) - nu * y * y,
