@@ -38,6 +38,7 @@ FILES = [
     "test_cupy.py",
     "test_data_parallel.py",
     "test_graphs.py",
+    "test_in_place.py",
     "test_prepared.py",
     "test_products.py",
     "test_row_plans.py",

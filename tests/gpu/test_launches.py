@@ -94,6 +94,24 @@ def test_an_accumulation_is_one_launch():
     """) == ["['arraygrad_cos_backward', 'arraygrad_sin_backward', 'arraygrad_accumulate']"]
 
 
+def test_an_update_in_place_is_one_launch_beside_that_of_its_product():
+    assert run("""
+        p = ag.asarray(cupy.asarray([[1.0, 2.0], [3.0, 4.0]]), requires_grad=True)
+        g = ag.asarray(cupy.asarray([[1.0, 1.0], [1.0, 2.0]]))
+        saved = ag.sum(p * p)
+        del launches[:], syncs[:]
+        with ag.no_grad():
+            p -= 0.5 * g
+            p *= g
+        print(launches, syncs, p.version)
+        saved.backward()
+        print(p.numpy().tolist(), p.grad.numpy().tolist())
+    """) == [
+        "['arraygrad_multiply', 'copy', 'arraygrad_subtract', 'arraygrad_multiply'] [] 2",
+        "[[0.5, 1.5], [2.5, 6.0]] [[2.0, 4.0], [6.0, 8.0]]",
+    ]
+
+
 def test_a_leafs_gradient_is_the_buffer_that_the_kernel_made():
     assert run("""
         x = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)

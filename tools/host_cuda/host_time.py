@@ -97,6 +97,15 @@ def main():
 
     row("MLP 784-1024-1024-10, forward", loss, 20)
     row("MLP 784-1024-1024-10, forward and backward", step, 20)
+
+    def updated():
+        loss().backward()
+        with ag.no_grad():
+            for p in leaves:
+                p -= 0.01 * p.grad
+                p.grad = None
+
+    row("the same, and each parameter updated by p -= 0.01 * p.grad", updated, 20)
     w = [p.array for p in leaves]
     x = cupy.zeros((1024, 784), np.float32)
     h, o = cupy.zeros((1024, 1024), np.float32), cupy.zeros((1024, 10), np.float32)

@@ -72,6 +72,25 @@ class CupyBackend(CudaArrays, GenericBackend):
         """The identity of the allocation that an array is in; CuPy's views hold the same object."""
         return id(raw.data.mem)
 
+    def overlaps_itself(self, raw):
+        """Whether elements of an array share memory, as in what as_strided and broadcast_to make.
+
+        Of large arrays whose strides leave it open, yes.
+        """
+        if raw.size < 2 or raw.flags.forc:
+            return False
+        axes = sorted((abs(step), n) for n, step in zip(raw.shape, raw.strides, strict=True) if n > 1)
+        extent, nested = raw.itemsize, True
+        for step, n in axes:  # where each axis steps over all that the smaller ones reach, nothing can overlap
+            nested = nested and step >= extent
+            extent += (n - 1) * step
+        if nested:
+            return False
+        if axes[0][0] == 0 or raw.size > 1 << 20:
+            return True
+        places = functools.reduce(numpy.add.outer, [numpy.arange(n) * step for step, n in axes])
+        return bool(numpy.diff(numpy.sort(places, axis=None)).min() < raw.itemsize)
+
     def asarray(self, obj, dtype, device):
         """An array on `device`, on the current one where none is named. From the host by pinned memory, no waiting."""
         return self.xp.asarray(obj, dtype=dtype, device=device)

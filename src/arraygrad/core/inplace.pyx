@@ -287,11 +287,16 @@ cdef object inplace(TensorBase t, Op op, object other):
     """t op= other."""
     cdef TensorBase out
     cdef object result
+    cdef bint recorded
     if type(other) is not list and type(other) is not tuple and isinstance(other, (list, tuple)):
         other = list(other)
     if rebinds(t):
         return binary(op, t, other)
-    check_inplace(t, wants_grad(other), op.name)
+    recorded = wants_grad(other)
+    check_inplace(t, recorded, op.name)
+    if (<Backend>t.value.meta.ops).fuses and not (thread_state().grad_mode and (recorded or t.tracked)):
+        if written_at_once(t, op, other):
+            return t
     if op.n_saves and refuses_overwriting():
         result = binary(op, apart(t), read_apart(other, (t,)))
     else:
@@ -304,6 +309,27 @@ cdef object inplace(TensorBase t, Op op, object other):
     out = <TensorBase>result
     assign(t, out, op)
     return t
+
+
+cdef bint written_at_once(TensorBase t, Op op, object other) except -1:
+    """Have a kernel write `t op other`, which is not recorded, into the memory of `t`. False: nothing was written."""
+    cdef Backend backend = <Backend>t.value.meta.ops
+    cdef object raw = other
+    cdef object write
+    if thread_state().op_hooks != NULL:
+        return False                    # they see an operation and its result
+    if isinstance(other, TensorBase):
+        if (<TensorBase>other).value.meta.ops is not backend:
+            return False
+        raw = (<TensorBase>other).value.raw
+    write = backend.writer(op, t.value.raw, raw)
+    if write is None:
+        return False
+    before_write(t)
+    if write(t.value.raw, raw) is False:
+        return False
+    bump(t)
+    return True
 
 
 cdef TensorBase apart(TensorBase t):

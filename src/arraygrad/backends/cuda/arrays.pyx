@@ -6,6 +6,7 @@
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint32_t, uint64_t
 
+import operator
 from threading import get_ident
 
 from arraygrad.backends.cuda.prepared cimport Elementwise, Gemm, Launcher, Summed
@@ -21,6 +22,10 @@ cdef enum:
     MOST_SUMMED = 11            # inputs of a kernel that sums
 
 cdef uint32_t unused_flags = 0
+# Operations that CuPy's own ufuncs compute, by the operators that write their results into arrays of any strides.
+cdef dict _IN_PLACE = {
+    "add": operator.iadd, "subtract": operator.isub, "multiply": operator.imul, "divide": operator.itruediv,
+}
 # Operations that `row_plans` may know, forward or backward.
 cdef frozenset _ROWS = frozenset(("sum", "mean", "softmax", "log_softmax", "logsumexp", "var", "std", "max", "min"))
 
@@ -272,6 +277,66 @@ cdef class CudaArrays(Backend):
                     found = Elementwise(self.launcher, spec, f"arraygrad_{op.name}")
             known[key] = found
         return <Elementwise>found
+
+    def writer(self, Op op, object a, object b):
+        """A function of `a` and `b` that writes the result of an operation on them into `a` by one launch.
+
+        It returns False where it declines. None where there is no such function: where the result has not the dtype and
+        shape of `a`, where `b` is no number and no array of CuPy's, and where an element of `b`, or another one of `a`,
+        lies in memory that the launch writes.
+        """
+        cdef Elementwise kernel = None
+        cdef char letters[4]
+        cdef object dtype
+        if not self.prepared or not self.fuses or type(a) is not self.array_type or not a.size:
+            return None
+        dtype = a.dtype
+        if type(b) is self.array_type:
+            if not self.reads_apart(a, b):
+                return None
+            letters[1] = <char>self.letter(b.dtype)
+            letters[3] = b"a"
+            dtype = b.dtype
+        elif is_number(b):
+            try:
+                float(b)
+            except OverflowError:
+                return None             # CuPy says so
+            letters[1] = <char>self.letter(dtype)
+            letters[3] = b"n"
+        else:
+            return None
+        letters[0] = <char>self.letter(a.dtype)
+        letters[2] = b"a"
+        if a.data.device_id != self.launcher.current_device():
+            return None
+        if not self.launcher.contiguous(a):
+            if self.overlaps_itself(a):
+                return None
+        elif letters[0] and letters[1]:
+            kernel = self.forward_kernel(op, <bytes>letters[:4], (a.dtype, dtype))
+        if kernel is None:
+            return _IN_PLACE.get(op.name) if a.dtype.kind in "fc" and dtype is a.dtype else None
+        return kernel.into if kernel.out_dtypes[0] == a.dtype else None
+
+    cdef bint reads_apart(self, object a, object b) except -1:
+        """Whether a launch that writes `a` may read `b` on the way: `a` itself, or elsewhere, and spread over `a`."""
+        cdef tuple shape = a.shape
+        cdef tuple other = b.shape
+        cdef Py_ssize_t behind = len(shape) - len(other)
+        cdef Py_ssize_t k
+        cdef size_t first, second
+        if behind < 0 or b.data.device_id != a.data.device_id:
+            return False
+        for k in range(len(other)):
+            if other[k] != 1 and other[k] != shape[behind + k]:
+                return False
+        first, second = a.data.ptr, b.data.ptr
+        if first == second and other == shape and b.strides == a.strides and b.dtype == a.dtype:
+            return True
+        if self.launcher.contiguous(a) and self.launcher.contiguous(b):
+            return first + <size_t>a.nbytes <= second or second + <size_t>b.nbytes <= first
+        return not self.shares_memory(a, b)
 
     # -- backward
 

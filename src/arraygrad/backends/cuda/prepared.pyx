@@ -260,6 +260,10 @@ cdef class Elementwise:
         """The outputs, a tuple; None where these arguments are not for a prepared kernel."""
         return self.call(list(arguments), out, ordered)
 
+    def into(self, object out, object other):
+        """Write the one output for `out` and `other` into `out`. False: these are not for a prepared kernel."""
+        return self.call([out, other], out, False) is not None
+
     cdef object text(self, str kinds, int ndim, bint wide):
         return text_of(self.name, self.spec, kinds, ndim, wide)
 
