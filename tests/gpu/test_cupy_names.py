@@ -89,7 +89,26 @@ CALLS = [
     lambda f, x: f(matrix_of(x), 1),
     lambda f, x: f(x[0], [0, 1]),
     lambda f, x: f(x, 0, 1),
+    lambda f, x: f(8),
+    lambda f, x: f(8, 0.5),
+    lambda f, x: f("hann", 8, 4),
+    lambda f, x: f(x[0, 0] * 20.0),
+    lambda f, x: f((line(2), line(2)), x, x * 0.1),
+    lambda f, x: f(line(4), x.ravel(), line(2) + 0.5),
+    lambda f, x: f((line(8), x.ravel(), 3)),
+    lambda f, x: f(x, (x > 1.0) * 1, [0, 1], importlib.import_module("cupy").sum, "float64", 0),
+    lambda f, x: f(x[1, 0], 0, line(2) * 0.6 + 0.2, line(2) * 0.2 + 0.35, 1.0, 20.0, "butter"),
+    lambda f, x: f(line(8), x[0, 0], 1.0, x[1, 0]),
+    lambda f, x: f(x[0], x[1], line(30) * x[0, 0]),
+    lambda f, x: f(x, line(3), line(3)),
+    lambda f, x: f((line(6) + 1.0)[None] * x[0, 0]),
+    lambda f, x: f(x, x[:, :1], x[:1], x[:1, :1]),
 ]
+
+
+def line(n):
+    """0.0 to n - 1."""
+    return importlib.import_module("cupy").arange(float(n))
 
 
 def matrix_of(x):
@@ -149,6 +168,16 @@ MODULES = {
     "cupy.linalg": (18, 22),
     "cupy.fft": (14, 16),
     "cupyx": (1, 10),
+    "cupyx.scipy.fft": (28, 34),
+    "cupyx.scipy.interpolate": (5, 29),
+    "cupyx.scipy.linalg": (13, 21),
+    "cupyx.scipy.ndimage": (49, 70),
+    "cupyx.scipy.signal": (79, 153),
+    "cupyx.scipy.signal.windows": (0, 25),
+    "cupyx.scipy.spatial": (0, 3),
+    "cupyx.scipy.spatial.distance": (0, 18),
+    "cupyx.scipy.special": (90, 108),
+    "cupyx.scipy.stats": (4, 5),
     "cupyx.scipy.sparse": (15, 36),
     "cupyx.scipy.sparse.linalg": (9, 18),
 }

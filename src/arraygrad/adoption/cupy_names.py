@@ -47,11 +47,18 @@ _OTHER_NAMES = {
     "scatter_max": numpy.maximum.at,
     "scatter_min": numpy.minimum.at,
 }
-_SCIPY = (
-    "linalg", "special", "fft", "ndimage", "signal", "sparse", "sparse.linalg", "stats", "interpolate", "spatial",
-)  # fmt: skip
-
 _ROOM = "arraygrad.scipy"
+# A chapter comes after its own chapters, which it then holds.
+_SCIPY = (
+    "linalg", "special", "fft", "ndimage", "signal.windows", "signal", "sparse.linalg", "sparse", "stats",
+    "interpolate", "spatial.distance", "spatial",
+)  # fmt: skip
+# Functions of cupyx.scipy whose names SciPy has dropped, or has not, by what they are there.
+_OTHER_OF_SCIPY = {
+    "linalg.kron": ("numpy", "kron"),
+    "special.btdtr": (f"{_ROOM}.special", "betainc"),
+    "special.btdtri": (f"{_ROOM}.special", "betaincinv"),
+}
 
 _done: set = set()  # names of modules whose functions are in the table
 
@@ -86,7 +93,7 @@ def _install(name):
             stand_in(real, _Joined(real, stand_in_for(getattr(numpy, function_name))))
         elif isinstance(real, type) and library == "cupyx" and chapter and not issubclass(real, BaseException):
             stand_in(real, _OfTensors(real, _class_of_scipy(name, function_name) or _without_tensors(real, full)))
-        elif not _is_function(real):
+        elif not _is_function(real) and not (name == "cupyx.scipy.special" and _lacks_rules(real, function_name)):
             continue
         elif name == "cupy" and function_name == "get_array_module":
             stand_in(real, _module_for(real))
@@ -109,6 +116,12 @@ def _is_function(real):
     """Whether a thing of CuPy's is a function, or called as one as `cupy.matmul` is. Its ufuncs ask Tensors."""
     kind = type(real)
     return callable(real) and not isinstance(real, type | types.ModuleType) and kind.__name__ != "ufunc"
+
+
+def _lacks_rules(real, name):
+    """Whether a ufunc of cupyx.scipy.special is an operation of the table that has no rule for one of its operands."""
+    op = OPS.get(name)
+    return type(real).__name__ == "ufunc" and op is not None and 0 < len(op.inputs) < len(op.params)
 
 
 def _dispatching(kin, name):
@@ -228,6 +241,9 @@ def _of_scipy(real, chapter, name):
     """The function of arraygrad.scipy of a name, called as cupyx.scipy's `real` is; None where there is none."""
     try:
         ours = getattr(importlib.import_module(f"{_ROOM}.{chapter}"), name, None)
+        if ours is None and f"{chapter}.{name}" in _OTHER_OF_SCIPY:
+            module, other = _OTHER_OF_SCIPY[f"{chapter}.{name}"]
+            return getattr(importlib.import_module(module), other)
     except ImportError:
         return None
     if not callable(ours):
@@ -279,8 +295,11 @@ def _gate(real, find, full, creates):
             made = real(*args, **kwargs)
             return _own(made) if fresh and makes_tensors() else made
         kin = find()
+        if kin is not None and fresh:
+            made = kin(*args, **kwargs)
+            return to_backend(made, "cupy") if isinstance(made, Tensor) else made
         if kin is not None:
-            return (kin if fresh else stand_in_for(kin))(*args, **kwargs)
+            return stand_in_for(kin)(*args, **kwargs)
         try:
             return real(*args, **kwargs)
         except Exception as error:
@@ -357,9 +376,10 @@ def _operation(real, name):
         given = {**defaults, **dict(zip(defaults, args, strict=False)), **kwargs}
         unknown = {k for k in given if k not in defaults and given[k] is not None}
         if unknown or len(args) > 1 or isinstance(given["axis"], Tensor):
-            raise TypeError(
-                f"cupyx.scipy.special.{name}: {', '.join(sorted(unknown)) or 'an argument'} is not recorded"
-            )
+            ours = _of_scipy(real, "special", name)
+            if ours is None:
+                raise _no_derivative(f"cupyx.scipy.special.{name}")
+            return ours(x, *args, **kwargs)
         if name != "logsumexp" and given["axis"] is None:
             flat = apply_op(OPS["reshape"], OPS["reshape"].bind((x, (-1,)), {}))
             found = apply_op(op, op.bind((flat,), {"axis": 0}))

@@ -55,6 +55,12 @@ _OF_CUPYX = (
     "arraygrad.scipy.sparse.Matrix(S), which is the same matrix, are recorded. Operators, S @ t, S * t and S + A, are "
     "recorded for S itself. "
 )
+_OF_CUPY = (
+    "CuPy's code takes its own arrays here, and a Tensor is given. Functions of cupy and cupyx.scipy that adopted code "
+    "calls by their names are recorded, as those of arraygrad.numpy and arraygrad.scipy are everywhere; methods of an "
+    "object of cupyx's that was made before the call are not: make it inside of the function that is differentiated, "
+    "or take that of arraygrad.scipy. "
+)
 _ADOPTED = "In arraygrad.grad(f, adopt=True) "
 _NUMBER = "Where only the number is meant, give it arraygrad.stop_gradient(x).item()."
 
@@ -90,6 +96,8 @@ def told(error, expression, libraries):
         return _OF_CUPYX
     if not isinstance(error, TypeError | ValueError):
         return ""
+    if libraries & {"cupy", "cupyx"} and re.search(r"must be (a )?cupyx?\.|Unsupported type .*arraygrad\.", text):
+        return _OF_CUPY
     if text.startswith("numpy.ma.MaskedArray can't be differentiated"):
         return f"{MASKED}{_NUMBER}"
     if "__array__ method not producing an array" in text:

@@ -40,7 +40,7 @@ from arraygrad.scipy._agreement import agreed, all_nan
 from arraygrad.scipy._core import over_core
 from arraygrad.scipy._guards import NotDifferentiable, guarded, kind_of, mirror, raw, watched
 from arraygrad.scipy._libraries import is_foreign, library_of, namesake, same_memory
-from arraygrad.scipy._on_host import gradients_on
+from arraygrad.scipy._on_host import composed_on, gradients_on
 
 __all__ = [
     "REGISTRY", "Chapter", "Rule", "composed", "composition", "constant", "formulas", "gradients_of_composition",
@@ -259,7 +259,9 @@ def composition(name, original, of, source, *, order="any"):
                 lost = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad]
                 called = [leaf for leaf in leaves if callable(leaf) and not isinstance(leaf, (Tensor, type))]
                 with watching(f"scipy.{name}", called, lost or any(map(depends, called))):
-                    return function(*args, **kwargs)
+                    if called:
+                        return function(*args, **kwargs)
+                    return composed_on(leaves, name, function, args, kwargs)
             leaks = []
             plain = watched(name, args, leaks=leaks)
             named = dict(zip(kwargs, watched(name, kwargs.values(), leaks=leaks), strict=True))

@@ -13,7 +13,9 @@ the rule that is declared, which is made of operations that every backend has.
 (3) A rule that asks NumPy or SciPy for something on the way cannot do so for arrays on a device. It runs on the host
     then, on recorded copies of what it needs (`_on_host`): its result is the same, of every order.
 (4) Sparse matrices: Note [Matrices on a device] in sparse/_devices.py.
-Guarded by tests/gpu/test_namesakes.py.
+(5) A composition that asks NumPy or SciPy for something on the way runs on the host, too (`composed_on`).
+(6) Namesakes that write over what they are given get copies: what backward reads stays, as do the program's arrays.
+Guarded by tests/gpu/test_namesakes.py, and by every sample of SciPy's functions in tests/gpu/test_cupyx_samples.py.
 """
 
 import functools
@@ -39,6 +41,9 @@ _PACKAGES: dict[str, tuple[str, frozenset]] = {
 _UNSEEN = frozenset(
     "check_finite overwrite_a overwrite_b overwrite_x workers plan driver lapack_driver casting order subok".split()
 )
+
+# Functions of cupyx that write over arrays of floating point that they are given: (6).
+_OVERWRITES = frozenset(("signal.chirp", "signal.sweep_poly", "stats.entropy"))
 
 # Functions of ours whose values are computed for arrays of every library here.
 _served: dict = {}
@@ -107,6 +112,8 @@ def namesake(name, library, given, signature=None):
     theirs = _parameters(found)
     if theirs is None:
         return found
+    if name in _OVERWRITES:
+        found = _on_copies(found)
     names = {} if signature is None else other_names(signature.parameters, theirs)
     lacking = [key for key in given if names.get(key, key) not in theirs and key not in _UNSEEN]
     if lacking:
@@ -114,17 +121,36 @@ def namesake(name, library, given, signature=None):
             f"arraygrad.scipy.{name}: {package}.{name} has no parameter {', '.join(lacking)}: leave it out, or move "
             "the arguments to NumPy (arraygrad.to_backend(x, 'numpy')), which keeps their gradients"
         )
-    return functools.partial(_called, found, names, _other_defaults(theirs, names, signature))
+    return functools.partial(_called, name, found, names, _other_defaults(theirs, names, signature))
 
 
-def _called(function, names, defaults, *args, **kwargs):
+@functools.cache
+def _on_copies(function):
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        args = [a.copy() if is_foreign(a) else a for a in args]
+        return function(*args, **{key: value.copy() if is_foreign(value) else value for key, value in kwargs.items()})
+
+    return call
+
+
+def _called(name, function, names, defaults, *args, **kwargs):
     theirs = _parameters(function)
     kwargs = {names.get(key, key): value for key, value in kwargs.items()}
     kwargs = {key: value for key, value in kwargs.items() if key in theirs or key not in _UNSEEN}
     args = [_window(value) for value in args]
     kwargs = {key: _window(value) for key, value in kwargs.items()}
     given = {*list(theirs)[: len(args)], *kwargs}
-    return function(*args, **kwargs, **{key: value for key, value in defaults.items() if key not in given})
+    kwargs.update((key, value) for key, value in defaults.items() if key not in given)
+    try:
+        return function(*args, **kwargs)
+    except (ImportError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "installed" not in str(error):
+            raise
+        raise TypeError(
+            f"arraygrad.scipy.{name}: {function.__module__} can't compute it here ({error}): move the arguments to "
+            "NumPy (arraygrad.to_backend(x, 'numpy')), which keeps their gradients"
+        ) from error
 
 
 def _window(value):

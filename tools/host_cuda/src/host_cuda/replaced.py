@@ -10,7 +10,7 @@ import sys
 
 import cupy
 import cupy.cuda.thrust
-import cupy.fft
+import cupy.fft._fft
 import cupy.linalg
 import cupyx.scipy.linalg
 import numpy as np
@@ -20,7 +20,7 @@ import host_cuda
 LINALG = (
     "inv pinv solve tensorsolve tensorinv cholesky qr svd eigh eigvalsh det slogdet lstsq eig eigvals matrix_rank"
 ).split()
-FFT = "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft".split()
+LU = "lu lu_factor lu_solve".split()
 PLAIN = (cupy.ndarray, int, float, complex, str, bool, np.generic, tuple, list, type(None))
 
 
@@ -94,6 +94,19 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_
     return cupy.asarray(np.linalg.solve(a, b))
 
 
+def transform(a, direction, value_type, norm, axis, overwrite_x, out_size=None, out=None, plan=None):
+    """One axis of a Fourier transform, as `cupy.fft._fft._exec_fft`, where all of CuPy's transforms end."""
+    function = {"R2C": np.fft.rfft, "C2R": np.fft.irfft}.get(value_type, np.fft.fft if direction < 0 else np.fft.ifft)
+    if a.shape[axis] < 1:
+        raise ValueError(f"Invalid number of FFT data points ({a.shape[axis]}) specified.")
+    with host_cuda.aside():
+        found = function(a.get(), out_size, axis=axis, norm=norm)
+        if overwrite_x and value_type == "C2C" and a.base is None and a.flags.c_contiguous:
+            a[...] = cupy.asarray(found)  # as CuPy, which has cuFFT write into its input
+            return a
+        return cupy.asarray(found)
+
+
 def everywhere(original, replacement) -> None:
     """Replaces a function in every module of CuPy that holds it."""
     for name, module in list(sys.modules.items()):
@@ -107,8 +120,16 @@ def install() -> None:
     """From here on NumPy does these parts."""
     for function in (sort, argsort, lexsort):
         setattr(cupy.cuda.thrust, function.__name__, function)
-    for ours, theirs, names in ((cupy.linalg, np.linalg, LINALG), (cupy.fft, np.fft, FFT)):
-        for name in names:
-            if hasattr(ours, name):
-                everywhere(getattr(ours, name), by_numpy(getattr(ours, name), getattr(theirs, name)))
+    for name in LINALG:
+        if hasattr(cupy.linalg, name):
+            everywhere(getattr(cupy.linalg, name), by_numpy(getattr(cupy.linalg, name), getattr(np.linalg, name)))
+    everywhere(cupy.fft._fft._exec_fft, transform)
+    everywhere(cupy.fft._fft._nd_plan_is_possible, lambda axes, ndim: False)  # so that each axis comes for itself
     everywhere(cupyx.scipy.linalg.solve_triangular, solve_triangular)
+    try:
+        import scipy.linalg
+    except ImportError:
+        return
+    for name in LU:
+        ours = getattr(cupyx.scipy.linalg, name)
+        everywhere(ours, by_numpy(ours, getattr(scipy.linalg, name)))
