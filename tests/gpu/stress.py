@@ -9,14 +9,16 @@ with 1 if a gradient was wrong, and prints the seeds; with 2 if there is no CuPy
 
 A program orders by events what a user has to order: an operation waits for what it reads, a write for who still reads,
 and before memory is dropped all streams wait for each other. Everything is late otherwise. It makes views, transfers
-between devices and through the host, writes in place, packs saved values, has functions whose rules hand their gradient
-on, and after backward() every stream takes memory and fills it with NaN. What backward() reads then must not have been
-given back before. Imports the public names of arraygrad.
+between devices and through the host, writes in place, calls functions of arraygrad.scipy, packs saved values, has
+functions whose rules hand their gradient on, and after backward() every stream takes memory and fills it with NaN. What
+backward() reads then must not have been given back before. Imports the public names of arraygrad.
 """
 
 import argparse
 import contextlib
 import gc
+import importlib
+import importlib.util
 import os
 import sys
 import time
@@ -26,6 +28,7 @@ import numpy as np
 import arraygrad as ag
 
 SIZE = 64
+KINDS = 25 if importlib.util.find_spec("scipy") else 22
 
 
 class Hand(ag.autograd.Function):
@@ -255,7 +258,7 @@ class Program:
         device = machine.number_of(place)
         a, b = (items[int(rng.integers(max(0, len(items) - 6), len(items)))] for _ in range(2))
         a, b = (self.brought(machine, item, place, device) for item in (a, b))
-        kind = int(rng.integers(0, 21))
+        kind = int(rng.integers(0, KINDS))
         constant = rng.uniform(0.3, 0.8, SIZE)
         b.memory.fixed |= kind == 8  # what is set on ctx must not be written any more
         with machine.at(place):
@@ -345,6 +348,28 @@ class Program:
             return a * (ag.mean(b), ag.sum(b) * 0.02, ag.logsumexp(b) * 0.1)[how], False
         if kind == 20:
             return ag.reshape(ag.log_softmax(ag.reshape(a, (8, 8)), axis=how - 1) * 0.1, (-1,)) * b, False
+        if kind == 21:
+            w = ag.asarray(machine_like(machine, a, constant)) * 1.0
+            shown = (w, w[:], ag.reshape(w, (8, 8)))[how]
+            result = a * w
+            with ag.no_grad():  # what the product has saved stays
+                shown -= 0.5 * shown
+                w *= b.detach()
+            return result + w, False
+        if kind == 22:
+            ndimage = importlib.import_module("arraygrad.scipy.ndimage")
+            filters = (
+                lambda t: ndimage.gaussian_filter1d(t, 1.2),
+                lambda t: ndimage.uniform_filter1d(t, 3),
+                ndimage.sobel,
+            )
+            return filters[how](a) * b * 0.5, False
+        if kind == 23:
+            special = importlib.import_module("arraygrad.scipy.special")
+            return (special.i0e, special.ndtr, special.log_ndtr)[how](ag.tanh(a)) * b, False
+        if kind == 24 and self.waits:
+            fft = importlib.import_module("arraygrad.scipy.fft")
+            return (fft.dct(a) * 0.1, ag.abs(fft.fft(a)) * 0.1 + b, ag.real(fft.ifft(a + b)))[how], False
         return a * ag.asarray(b.array if how else b.detach()) + b, False
 
     def losses(self, machine, items):
