@@ -1,7 +1,7 @@
 """Which namespaces a function reaches, and the places in them that hold NumPy, math and their functions.
 
 May import: adoption.exchange, adoption.bindings, adoption.code, adoption.compared, adoption.names, adoption.pairs,
-adoption.polynomial_names, adoption.scipy_names, adoption.written, the standard library, numpy.
+adoption.polynomial_names, adoption.rewritten, adoption.scipy_names, adoption.written, the standard library, numpy.
 
 Note [What adoption reaches]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -54,6 +54,7 @@ from arraygrad.adoption.exchange import Route, set_renewal
 from arraygrad.adoption.names import CACHES, NOTHING, Names, forget, renewed, wanted
 from arraygrad.adoption.pairs import pair_of
 from arraygrad.adoption.polynomial_names import polynomial
+from arraygrad.adoption.rewritten import rewritten
 from arraygrad.adoption.scipy_names import load
 from arraygrad.adoption.written import without_parameters, written
 
@@ -407,7 +408,7 @@ class _Search:
                     self.visit(value, depth)
                 elif depth < _DEPTH:  # what Numba compiles has a stand-in, and leads on
                     self.visit(value, depth + 1)
-        other = importing_stand_ins(code)
+        other = importing_stand_ins(rewritten(code, namespace))
         if other is not code:
             self.places.append(Place.of(function, "__code__", code, other))
 

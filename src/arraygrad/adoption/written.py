@@ -29,11 +29,11 @@ from arraygrad.adoption.code import names_in
 from arraygrad.adoption.table import CREATORS, LIKE
 from arraygrad.autograd.instructions import start_of, steps_of
 
-__all__ = ["parameter", "without_parameters", "written"]
+__all__ = ["WRITE_FIRST", "WRITE_SELF", "parameter", "targets_of", "without_parameters", "written"]
 
 # Functions that write into their first argument, and methods that write into their object.
-_WRITE_FIRST = frozenset("copyto put place putmask put_along_axis fill_diagonal at shuffle".split())
-_WRITE_SELF = frozenset("fill put sort partition itemset setfield byteswap resize __setitem__ __iadd__".split())
+WRITE_FIRST = frozenset("copyto put place putmask put_along_axis fill_diagonal at shuffle".split())
+WRITE_SELF = frozenset("fill put sort partition itemset setfield byteswap resize __setitem__ __iadd__".split())
 _OUT_AT = {"dot": 2, "clip": 3}  # position of `out`, which ufuncs have behind their operands
 # What these give is new memory: nothing of the program's is written through it. (A function of the program's own of
 # such a name that gives an array from outside is missed: see 3.)
@@ -279,9 +279,9 @@ class _Reading:
         for key, part in zip(names, args[len(plain) :], strict=True):
             if key == "out":
                 self.targets |= self._of(*part)
-        if name in _WRITE_FIRST and plain:
+        if name in WRITE_FIRST and plain:
             self.targets |= self._of(*plain[0])
-        if name in _WRITE_SELF and receiver is not None:
+        if name in WRITE_SELF and receiver is not None:
             self.targets |= self._of(*receiver)
         ufunc = vars(numpy).get(name)
         behind = ufunc.nin if isinstance(ufunc, numpy.ufunc) else _OUT_AT.get(name, len(plain))
@@ -319,6 +319,11 @@ def _reading(code):
             _readings.clear()
         known = _readings[id(code)] = _Reading(code)
     return known
+
+
+def targets_of(code):
+    """What a code object writes into: texts, and (id of the code, name) of local variables."""
+    return _reading(code).targets
 
 
 def _with_inner(codes):

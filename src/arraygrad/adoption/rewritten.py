@@ -1,0 +1,373 @@
+"""The code of a function with other expressions, where an array is made or asked that no stand-in is called for.
+
+May import: adoption.compared, adoption.exchange, adoption.table, adoption.written, core.inplace, core.tensor, the
+standard library, numpy.
+
+Note [Code that is rewritten]
+~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+Names can be exchanged, methods of arrays can't: `table.copy()`, `X * 1.0`, `rng.normal(size=3)` and the functions of
+libraries make plain arrays, into which no Tensor can be written, and `X.dot(t)` asks a compiled method. So functions
+that the search finds have other code while the call runs, made of their source:
+(1) What is assigned to a name or attribute that the code writes into (Note [Names that are written]) goes through
+    `fresh`. An array that nothing else holds becomes a Tensor over its memory there, as what `numpy.zeros` makes: its
+    references are counted, those of the array that it shows included, and what shares memory otherwise stays plain.
+(2) Methods of arrays that take no Tensor (`X.dot(t)`) are called by the function of NumPy that they are, if the object
+    is a plain array and an argument a Tensor.
+(3) The source has to be that of the function: unchanged, it is compiled to the same code, place for place. If it is
+    not (no source, a decorator that makes code), the function keeps its code, and the write is refused, as ever.
+(4) The other code does the same outside of an adopted call: another thread may run it.
+Guarded by tests/adoption/test_rewritten_code.py.
+"""
+
+import __future__
+
+import ast
+import functools
+import inspect
+import linecache
+import sys
+import types
+import warnings
+import weakref
+
+import numpy
+
+from arraygrad.adoption.compared import codes_of
+from arraygrad.adoption.exchange import makes_tensors
+from arraygrad.adoption.table import stands_for
+from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of
+from arraygrad.core.inplace import as_scalar
+from arraygrad.core.tensor import Tensor, wrap_raw
+
+__all__ = ["rewritten"]
+
+_METHODS = frozenset(("dot", "clip", "searchsorted"))  # functions of NumPy of these names take Tensors
+_FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+_SHOWN = frozenset(("T", "mT", "flat", "real", "imag"))
+_FRESH, _METHOD = "arraygrad: fresh", "arraygrad: method"
+_MANY = 4096
+
+_known: dict = {}  # id of a code object -> (it, its other code)
+_attributes: dict = {}  # id of a namespace -> (its length, names of attributes that code there writes into)
+
+
+def _references(value):
+    return sys.getrefcount(value)
+
+
+def _shown(value):
+    return sys.getrefcount(value.base)
+
+
+# What `fresh` counts for a value that nothing holds, and for an array that nothing but its view holds; see `_counted`.
+_alone = _alone_shown = -1
+
+
+def _fresh(value):
+    """A Tensor over an array that nothing else holds; anything else as it is."""
+    if type(value) is not numpy.ndarray or sys.getrefcount(value) != _alone or not makes_tensors():
+        return value
+    if value.dtype.char not in "fdFD" or not value.flags.writeable or weakref.getweakrefcount(value):
+        return value
+    if not value.flags.owndata:
+        base = value.base
+        if type(base) is not numpy.ndarray or not base.flags.owndata or weakref.getweakrefcount(base):
+            return value
+        del base
+        if sys.getrefcount(value.base) != _alone_shown:
+            return value
+    made = wrap_raw(value)
+    return made if made.ndim else as_scalar(made, False)
+
+
+def _method(array, name, *args, **kwargs):
+    """`array.name(*args)`."""
+    if type(array) is numpy.ndarray and makes_tensors() and any(type(a) is Tensor for a in (*args, *kwargs.values())):
+        return getattr(numpy, name)(array, *args, **kwargs)
+    return getattr(array, name)(*args, **kwargs)
+
+
+# A partial is called by compiled code, whoever calls it: so as many references are counted each time.
+_IN_PLACE_OF = {_FRESH: functools.partial(_fresh), _METHOD: functools.partial(_method)}
+
+
+def rewritten(code, namespace):
+    """The code with these expressions; the code itself if it has none, or if its source is not known."""
+    known = _known.get(id(code))
+    if known is None or known[0] is not code:
+        if len(_known) > _MANY:
+            _known.clear()
+        known = _known[id(code)] = (code, _rewritten(code, namespace))
+    return known[1]
+
+
+def _rewritten(code, namespace):
+    attributes = _written_attributes(namespace)
+    if not _may_gain(code, attributes):
+        return code
+    try:
+        tree, node = _source(code, namespace)
+    except (SyntaxError, ValueError, IndentationError, OSError, TypeError, RecursionError):
+        return code
+    if tree is None:
+        return code
+    for imports in _imports(code.co_filename, namespace):
+        tree.body[:-1] = imports
+        if _compiled(tree, code) == code:
+            break
+    else:
+        return code
+    change = _Change(_names_written(node), attributes)
+    for statement in node.body:
+        change.visit(statement)
+    if not change.changes:
+        return code
+    ast.fix_missing_locations(tree)
+    other = _compiled(tree, code)
+    if other is None or other.co_freevars != code.co_freevars:
+        return code
+    other = _with_functions(other)
+    stands_for(other, code)
+    return other
+
+
+def _may_gain(code, attributes):
+    """Whether code, or code of functions in it, writes into what it names, or calls one of these methods."""
+    names = targets_of(code)
+    if any(not isinstance(name, str) for name in names) or not _METHODS.isdisjoint(code.co_names):
+        return True
+    if not (names | attributes).isdisjoint((*code.co_names, *code.co_cellvars, *code.co_freevars)):
+        return True
+    return any(_may_gain(inner, attributes) for inner in code.co_consts if isinstance(inner, types.CodeType))
+
+
+def _written_attributes(namespace):
+    """Names through which the code of a module writes into attributes."""
+    known = _attributes.get(id(namespace))
+    if known is None or known[0] != len(namespace):
+        if len(_attributes) > _MANY:
+            _attributes.clear()
+        found = set()
+        for code in codes_of(namespace):
+            found.update([name for name in targets_of(code) if isinstance(name, str)])
+        known = _attributes[id(namespace)] = (len(namespace), frozenset(found))
+    return known[1]
+
+
+def _source(code, namespace):
+    """(a module with nothing but the function in what surrounds it, the function) as trees; None, None: not known."""
+    parts = code.co_qualname.split(".")
+    if parts[-1] != code.co_name or code.co_name == "<lambda>":
+        return None, None
+    lines = linecache.getlines(code.co_filename, namespace)
+    first = code.co_firstlineno - 1
+    if not 0 <= first < len(lines):
+        return None, None
+    block = "".join(inspect.getblock(lines[first:]))
+    indented = block[:1] in " \t"
+    tree = ast.parse("if 1:\n" * indented + block)
+    node = tree.body[0].body[0] if indented else tree.body[0]
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name != code.co_name:
+        return None, None
+    ast.increment_lineno(node, first - indented)
+    outer = node
+    free = [name for name in code.co_freevars if name != "__class__"]
+    for i in range(len(parts) - 2, -1, -1):
+        if parts[i] == "<locals>":
+            continue
+        if parts[i + 1] == "<locals>":
+            given = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in free]
+            free = []
+            nothing = ast.arguments([], [], None, [], [], None, [])
+            outer = ast.FunctionDef(parts[i], nothing, [*given, outer], [], None, None)
+        else:
+            outer = ast.ClassDef(parts[i], [], [], [outer], [])
+        if sys.version_info >= (3, 12):
+            outer.type_params = []
+    return ast.fix_missing_locations(ast.Module([outer], [])), node
+
+
+def _imports(filename, namespace):
+    """The imports of a module, without and with those that are indented: calls of what is imported have other code."""
+    known = _imported.get(filename)
+    lines = linecache.getlines(filename, namespace)
+    if known is None or known[0] is not lines:
+        if len(_imported) > _MANY:
+            _imported.clear()
+        top, inner = [], []
+        for i, line in enumerate(lines):
+            if not line.lstrip().startswith(("import ", "from ")):
+                continue
+            for n in range(1, 100):
+                text = "".join(lines[i : i + n]).lstrip()
+                try:
+                    (top if line[0] in "if" else inner).append(ast.parse(text).body[0])
+                except SyntaxError:
+                    if i + n < len(lines) and ("(" in text or text.rstrip().endswith("\\")):
+                        continue
+                break
+        top = [one for one in top if getattr(one, "module", None) != "__future__"]
+        known = _imported[filename] = (lines, (top, top + inner))
+    return known[1]
+
+
+_imported: dict = {}  # name of a file -> (its lines, the imports in it)
+
+
+def _compiled(tree, code):
+    """The code of the function in a tree; None if it is not there."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            waiting = [compile(tree, code.co_filename, "exec", code.co_flags & _FLAGS, True)]
+        except (SyntaxError, ValueError):
+            return None
+    while waiting:
+        one = waiting.pop()
+        if one.co_name == code.co_name and one.co_firstlineno == code.co_firstlineno:
+            return one
+        waiting += [inner for inner in one.co_consts if isinstance(inner, types.CodeType)]
+    return None
+
+
+def _with_functions(code):
+    """Code with the functions in the place of the texts that stand for them."""
+    constants = [
+        _with_functions(one) if isinstance(one, types.CodeType) else _function_of(one) for one in code.co_consts
+    ]
+    return code.replace(co_consts=tuple(constants))
+
+
+def _function_of(constant):
+    return _IN_PLACE_OF.get(constant, constant) if type(constant) is str else constant
+
+
+def _root(node):
+    """("name" or "attribute", its text) of what an expression shows the memory of; None where that is not known."""
+    while isinstance(node, ast.Subscript | ast.Starred) or (isinstance(node, ast.Attribute) and node.attr in _SHOWN):
+        node = node.value
+    if isinstance(node, ast.Name):
+        return "name", node.id
+    return ("attribute", node.attr) if isinstance(node, ast.Attribute) else None
+
+
+def _names_written(function):
+    """Names and attributes that a function, and functions in it, write into: those of `_root`."""
+    found, same = set(), {}
+    for node in ast.walk(function):
+        targets = ()
+        if isinstance(node, ast.Assign):
+            targets = [one for target in node.targets for one in _targets(target) if isinstance(one, ast.Subscript)]
+            if isinstance(node.value, ast.Name | ast.Attribute | ast.Subscript):
+                for target in node.targets:
+                    same.setdefault(_root(target), set()).add(_root(node.value))
+        elif isinstance(node, ast.AugAssign):
+            targets = (node.target,)
+        elif isinstance(node, ast.For):
+            targets = [one for one in _targets(node.target) if isinstance(one, ast.Subscript)]
+        elif isinstance(node, ast.Call):
+            targets = _written_by(node)
+        for target in targets:
+            found.add(_root(target))
+    waiting = list(found)
+    while waiting:
+        for one in same.get(waiting.pop(), ()):
+            if one not in found:
+                found.add(one)
+                waiting.append(one)
+    return found - {None}
+
+
+def _targets(node):
+    if isinstance(node, ast.Tuple | ast.List):
+        for one in node.elts:
+            yield from _targets(one)
+    else:
+        yield node
+
+
+def _written_by(call):
+    """What a call writes into."""
+    found = []
+    for keyword in call.keywords:
+        if keyword.arg == "out":
+            found += _targets(keyword.value)
+    name = getattr(call.func, "attr", getattr(call.func, "id", None))
+    if name in WRITE_FIRST and call.args:
+        found.append(call.args[0])
+    if name in WRITE_SELF and isinstance(call.func, ast.Attribute):
+        found.append(call.func.value)
+    ufunc = vars(numpy).get(name)
+    if isinstance(ufunc, numpy.ufunc):
+        found += call.args[ufunc.nin :]
+    return found
+
+
+class _Change(ast.NodeTransformer):
+    """Puts the calls into a function."""
+
+    def __init__(self, names, attributes):
+        self.names = names
+        self.attributes = attributes
+        self.changes = 0
+
+    def _writes(self, target):
+        if isinstance(target, ast.Name):
+            return ("name", target.id) in self.names
+        if isinstance(target, ast.Attribute):
+            return ("attribute", target.attr) in self.names or target.attr in self.attributes
+        return False
+
+    def _called(self, text, like, args, keywords=()):
+        self.changes += 1
+        made = ast.Call(ast.Constant(text), args, list(keywords))
+        ast.copy_location(made.func, like)
+        return ast.copy_location(made, like)
+
+    def _through(self, value):
+        """The value through `fresh`, if it may be an array of its own."""
+        if isinstance(value, ast.Call | ast.BinOp | ast.UnaryOp | ast.IfExp | ast.Subscript | ast.Attribute):
+            return self._called(_FRESH, value, [value])
+        return value
+
+    def visit_Assign(self, node):
+        self.generic_visit(node)
+        for target in node.targets:
+            both = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+            if both and len(target.elts) == len(node.value.elts):
+                pairs = zip(target.elts, node.value.elts, strict=True)
+                node.value.elts = [self._through(v) if self._writes(t) else v for t, v in pairs]
+        if len(node.targets) == 1 and self._writes(node.targets[0]):
+            node.value = self._through(node.value)
+        return node
+
+    def visit_AnnAssign(self, node):
+        self.generic_visit(node)
+        if node.value is not None and self._writes(node.target):
+            node.value = self._through(node.value)
+        return node
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        of = node.func
+        if isinstance(of, ast.Attribute) and of.attr in _METHODS and not isinstance(of.value, ast.Constant):
+            name = ast.copy_location(ast.Constant(of.attr), of)
+            return self._called(_METHOD, node, [of.value, name, *node.args], node.keywords)
+        return node
+
+
+def _counted():
+    """Count what `_fresh` counts for an array that nothing holds, called as in rewritten code."""
+    names = {"copied": numpy.zeros(2).copy, "shown": numpy.zeros(4).reshape}
+    found = []
+    for text, call, count in ((_FRESH, "copied()", _references), (_FRESH, "copied().reshape(1, 2)", _shown)):
+        tree = ast.parse(f"def probe():\n    made = {call}\n    return made\n")
+        change = _Change({("name", "made")}, frozenset())
+        tree = ast.fix_missing_locations(change.visit(tree))
+        code = _compiled(tree, types.SimpleNamespace(co_name="probe", co_firstlineno=1, co_filename="", co_flags=0))
+        constants = [functools.partial(count) if one == text else one for one in code.co_consts]
+        found.append(types.FunctionType(code.replace(co_consts=tuple(constants)), names)())
+    return found
+
+
+_alone, _alone_shown = _counted()
