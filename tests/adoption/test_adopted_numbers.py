@@ -8,6 +8,7 @@ import collections.abc
 import contextlib
 import math
 import numbers
+import statistics
 
 import numpy as np
 import pytest
@@ -423,3 +424,50 @@ def test_float_or_scalar_of_numpy_is_refused_where_the_graph_does_not_tell(make,
         ag.grad(lambda s, x: s * (2.0 if ask(make(s, x)) else 5.0), argnums=(0, 1), adopt=True)(0.3, X)
     assert ag.grad(lambda s: (2 if isinstance(s * 2.0, (float, np.floating)) else 5) * s, adopt=True)(0.3) == 2.0
     assert ag.grad(lambda s: (2 if type(s * 2.0) is np.ndarray else 5) * s, adopt=True)(0.3) == 5.0
+
+
+def _normal(x, name, *args):
+    return getattr(statistics.NormalDist(x, 2.0 * x), name)(*args)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: NORMAL.cdf(x),
+        lambda x: NORMAL.pdf(x),
+        lambda x: _normal(x, "cdf", 0.7),
+        lambda x: _normal(x, "pdf", 0.7),
+        lambda x: _normal(x, "zscore", 0.3),
+        lambda x: _normal(x, "overlap", NORMAL),
+        lambda x: (statistics.NormalDist(x, 2.0) + NORMAL).mean + (NORMAL * x).variance,
+        lambda x: statistics.fmean([x, 2.0, x * x]),
+        lambda x: statistics.fmean([x, 2.0, x * x], weights=[1.0, x, 2.0]),
+        lambda x: statistics.geometric_mean([x, 2.0, x * x]),
+        lambda x: statistics.correlation([x, 2.0, x * x], [1.0, 2.0, 4.0]),
+        lambda x: statistics.linear_regression([x, 2.0, x * x], [1.0, 2.0, 4.0]).slope,
+        lambda x: statistics.covariance([x, 2.0, x * x], [1.0, 2.0, 4.0]),
+        lambda x: statistics.median([x, 2.0, x * x]),
+    ],
+)
+def test_statistics_of_pythons_library_are_recorded(f):
+    kept = dict(vars(statistics))
+    got = ag.grad(f)(1.3)
+    assert all(vars(statistics)[name] is value for name, value in kept.items())
+    assert got == pytest.approx((f(1.3 + 1e-6) - f(1.3 - 1e-6)) / 2e-6, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: NORMAL.inv_cdf(x / 3.0),
+        lambda x: statistics.mean([x, 2.0]),
+        lambda x: statistics.stdev([x, 2.0, x * x]),
+        lambda x: statistics.harmonic_mean([x, 2.0]),
+    ],
+)
+def test_statistics_that_count_in_fractions_or_are_compiled_are_refused(f):
+    with pytest.raises(TypeError, match="which no gradient reaches"):
+        ag.grad(f)(1.3)
+
+
+NORMAL = statistics.NormalDist(1.0, 2.0)

@@ -144,7 +144,7 @@ def test_operator_that_writes_into_an_array_from_outside():
     held = (outside,)
 
     def f(x, copied):
-        y = copied(outside)
+        [y] = [copied(outside)]
         y += x
         return y.sum()
 

@@ -229,7 +229,9 @@ def test_lines_of_errors_are_those_of_the_source(program):
 def test_other_threads_get_plain_arrays_from_the_code_that_runs_meanwhile(program):
     import threading
 
-    f = program(f"{HEAD}\nhook = None\ndef f(x):\n    v = X.copy()\n    if hook:\n        hook()\n    v[0] = x\n    return v.sum()\n")
+    f = program(
+        f"{HEAD}\nhook = None\ndef f(x):\n    v = X.copy()\n    if hook:\n        hook()\n    v[0] = x\n    return v.sum()\n"
+    )
     found = []
 
     def other():

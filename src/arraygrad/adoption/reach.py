@@ -72,6 +72,7 @@ _LIBRARIES = frozenset(
 )
 # What of them is plain code over NumPy's functions, and is reached as a program's is.
 _PLAIN_PART = "numpy.polynomial"
+_PLAIN_PART_OF_PYTHON = "statistics"  # over math's functions
 _OF_NUMPY = os.path.join(os.path.dirname(numpy.__file__), "")
 _STANDARD_LIBRARY = (os.path.dirname(os.__file__), "<")
 _DEPTH = 8  # how deep objects in objects are followed
@@ -428,7 +429,9 @@ class _Search:
             self.visit(obj.pyfunc, depth)
             return
         if cls is not types.SimpleNamespace:
-            if is_library(cls.__module__) or _top(cls.__module__) in sys.stdlib_module_names:
+            if is_library(cls.__module__) or (
+                _top(cls.__module__) in sys.stdlib_module_names and cls.__module__ != _PLAIN_PART_OF_PYTHON
+            ):
                 return
             self.visit(cls, depth)
         attributes = attributes_of(obj)
@@ -584,7 +587,7 @@ def adoptable(namespace):
     top = _top(name)
     if is_library(name):
         return False
-    if top not in sys.stdlib_module_names:
+    if top not in sys.stdlib_module_names or name == _PLAIN_PART_OF_PYTHON:
         return True
     file = namespace.get("__file__")  # a program may call a file as the standard library does: test.py, signal.py
     return isinstance(file, str) and not file.startswith(_STANDARD_LIBRARY)

@@ -1,7 +1,7 @@
 """The code of a function with other expressions, where an array is made or asked that no stand-in is called for.
 
-May import: adoption.compared, adoption.exchange, adoption.table, adoption.written, core.inplace, core.tensor, the
-standard library, numpy.
+May import: adoption.compared, adoption.exchange, adoption.table, adoption.written, core.inplace, core.tensor,
+numpy_api.arrays, the standard library, numpy.
 
 Note [Code that is rewritten]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -34,10 +34,11 @@ import numpy
 
 from arraygrad.adoption.compared import codes_of
 from arraygrad.adoption.exchange import makes_tensors
-from arraygrad.adoption.table import stands_for
+from arraygrad.adoption.table import stand_in_for, stands_for
 from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of
 from arraygrad.core.inplace import as_scalar
-from arraygrad.core.tensor import Tensor, wrap_raw
+from arraygrad.core.tensor import wrap_raw
+from arraygrad.numpy_api.arrays import holds_tensors
 
 __all__ = ["rewritten"]
 
@@ -82,8 +83,8 @@ def _fresh(value):
 
 def _method(array, name, *args, **kwargs):
     """`array.name(*args)`."""
-    if type(array) is numpy.ndarray and makes_tensors() and any(type(a) is Tensor for a in (*args, *kwargs.values())):
-        return getattr(numpy, name)(array, *args, **kwargs)
+    if type(array) is numpy.ndarray and makes_tensors() and holds_tensors((args, tuple(kwargs.values()))):
+        return stand_in_for(getattr(numpy, name))(array, *args, **kwargs)
     return getattr(array, name)(*args, **kwargs)
 
 
