@@ -22,6 +22,7 @@ Guarded by tests/adoption/test_rewritten_code.py.
 import __future__
 
 import ast
+import dis
 import functools
 import inspect
 import linecache
@@ -47,6 +48,7 @@ _FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_
 _SHOWN = frozenset(("T", "mT", "flat", "real", "imag"))
 _FRESH, _METHOD = "arraygrad: fresh", "arraygrad: method"
 _MANY = 4096
+_STORE_ATTR = dis.opmap["STORE_ATTR"]
 
 _known: dict = {}  # id of a code object -> (it, its other code)
 _attributes: dict = {}  # id of a namespace -> (its length, names of attributes that code there writes into)
@@ -103,8 +105,7 @@ def rewritten(code, namespace):
 
 
 def _rewritten(code, namespace):
-    attributes = _written_attributes(namespace)
-    if not _may_gain(code, attributes):
+    if not _may_gain(code, namespace):
         return code
     try:
         tree, node = _source(code, namespace)
@@ -118,7 +119,7 @@ def _rewritten(code, namespace):
             break
     else:
         return code
-    change = _Change(_names_written(node), attributes)
+    change = _Change(_names_written(node), _written_attributes(namespace) if _stores_attributes(code) else frozenset())
     for statement in node.body:
         change.visit(statement)
     if not change.changes:
@@ -132,14 +133,20 @@ def _rewritten(code, namespace):
     return other
 
 
-def _may_gain(code, attributes):
+def _may_gain(code, namespace):
     """Whether code, or code of functions in it, writes into what it names, or calls one of these methods."""
-    names = targets_of(code)
-    if any(not isinstance(name, str) for name in names) or not _METHODS.isdisjoint(code.co_names):
+    if not _METHODS.isdisjoint(code.co_names) or targets_of(code):
         return True
-    if not (names | attributes).isdisjoint((*code.co_names, *code.co_cellvars, *code.co_freevars)):
+    if _STORE_ATTR in code.co_code[::2] and not _written_attributes(namespace).isdisjoint(code.co_names):
         return True
-    return any(_may_gain(inner, attributes) for inner in code.co_consts if isinstance(inner, types.CodeType))
+    return any(_may_gain(inner, namespace) for inner in code.co_consts if isinstance(inner, types.CodeType))
+
+
+def _stores_attributes(code):
+    """Whether code, or code of functions in it, assigns to attributes."""
+    return _STORE_ATTR in code.co_code[::2] or any(
+        _stores_attributes(inner) for inner in code.co_consts if isinstance(inner, types.CodeType)
+    )
 
 
 def _written_attributes(namespace):

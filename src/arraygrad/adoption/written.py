@@ -18,9 +18,11 @@ Guarded by tests/adoption/test_written_names.py.
 """
 
 import builtins
+import dis
 import functools
 import inspect
 import math
+import opcode
 import types
 
 import numpy
@@ -323,7 +325,28 @@ def _reading(code):
 
 def targets_of(code):
     """What a code object writes into: texts, and (id of the code, name) of local variables."""
-    return _reading(code).targets
+    return _reading(code).targets if _may_write(code) else _NOTHING
+
+
+def _may_write(code):
+    """Whether code has an instruction, or names a function, that writes into an array; few have, and are read then."""
+    steps = code.co_code
+    if not _WRITING.isdisjoint(steps[::2]) or not _writing_names().isdisjoint(code.co_names):
+        return True
+    if any(type(constant) is tuple and "out" in constant for constant in code.co_consts):  # names of keywords
+        return True
+    return any(steps[i] == _BINARY_OP and steps[i + 1] >= _IN_PLACE for i in range(0, len(steps), 2))
+
+
+_WRITING = frozenset(dis.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in dis.opmap)
+_BINARY_OP = dis.opmap["BINARY_OP"]
+_IN_PLACE = next(i for i, (_, text) in enumerate(opcode._nb_ops) if text == "+=")
+
+
+@functools.cache
+def _writing_names():
+    ufuncs = [name for name, value in vars(numpy).items() if isinstance(value, numpy.ufunc)]
+    return WRITE_FIRST | WRITE_SELF | _OUT_AT.keys() | frozenset(ufuncs)
 
 
 def _with_inner(codes):
