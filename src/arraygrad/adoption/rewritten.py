@@ -119,7 +119,8 @@ def _rewritten(code, namespace):
             break
     else:
         return code
-    change = _Change(_names_written(node), _written_attributes(namespace) if _stores_attributes(code) else frozenset())
+    attributes = _written_attributes(namespace) if _stores_attributes(code) else frozenset()
+    change = _Change(_names_written(node), attributes, namespace)
     for statement in node.body:
         change.visit(statement)
     if not change.changes:
@@ -314,9 +315,10 @@ def _written_by(call):
 class _Change(ast.NodeTransformer):
     """Puts the calls into a function."""
 
-    def __init__(self, names, attributes):
+    def __init__(self, names, attributes, namespace):
         self.names = names
         self.attributes = attributes
+        self.namespace = namespace
         self.changes = 0
 
     def _writes(self, target):
@@ -338,6 +340,12 @@ class _Change(ast.NodeTransformer):
             return self._called(_FRESH, value, [value])
         return value
 
+    def _is_module(self, node):
+        """Whether an expression is a global module, or its attribute."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and isinstance(self.namespace.get(node.id), types.ModuleType)
+
     def visit_Assign(self, node):
         self.generic_visit(node)
         for target in node.targets:
@@ -358,7 +366,7 @@ class _Change(ast.NodeTransformer):
     def visit_Call(self, node):
         self.generic_visit(node)
         of = node.func
-        if isinstance(of, ast.Attribute) and of.attr in _METHODS and not isinstance(of.value, ast.Constant):
+        if isinstance(of, ast.Attribute) and of.attr in _METHODS and not self._is_module(of.value):
             name = ast.copy_location(ast.Constant(of.attr), of)
             return self._called(_METHOD, node, [of.value, name, *node.args], node.keywords)
         return node
@@ -370,7 +378,7 @@ def _counted():
     found = []
     for text, call, count in ((_FRESH, "copied()", _references), (_FRESH, "copied().reshape(1, 2)", _shown)):
         tree = ast.parse(f"def probe():\n    made = {call}\n    return made\n")
-        change = _Change({("name", "made")}, frozenset())
+        change = _Change({("name", "made")}, frozenset(), {})
         tree = ast.fix_missing_locations(change.visit(tree))
         code = _compiled(tree, types.SimpleNamespace(co_name="probe", co_firstlineno=1, co_filename="", co_flags=0))
         constants = [functools.partial(count) if one == text else one for one in code.co_consts]
