@@ -77,8 +77,9 @@ _TENSOR = {
     "is_floating_point": "use arraygrad.isdtype(t.dtype, 'real floating')",
     "is_complex": "use arraygrad.isdtype(t.dtype, 'complex floating')",
     # values and the graph
-    "data": "use t.array for the raw array (what is written there is not recorded), or t.detach()",
-    "ctypes": "compiled code takes plain arrays: t.array.ctypes",
+    "data": "update a leaf by t -= step under arraygrad.no_grad(); t.detach() and t.array hold the values",
+    "ctypes": "compiled code takes plain arrays, and no gradient reaches what it computes: give the function that "
+    "calls it its derivative by arraygrad.primitive; t.array.ctypes where only the values are meant",
     "tofile": "write t.array, which is the plain array",
     "dump": "pickle the Tensor, or t.array.dump(file)",
     "dumps": "use pickle.dumps(t), or t.array.dumps()",

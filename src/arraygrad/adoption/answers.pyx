@@ -324,7 +324,8 @@ cpdef tell_text(str text):
     """Warn if a number is read from text that an adopted call has made of a Tensor."""
     if arraygrad_adopting != NULL and TEXTS and text.strip() in TEXTS:
         at = ProgramPlace(sys._getframe(0))
-        warn_at(at, f"{at}: a number is read from text that was made of a Tensor, and has no gradient")
+        warn_at(at, f"{at}: a number is read from text that was made of a Tensor, and has no gradient: compute with "
+                    "the Tensor itself, or make the text of arraygrad.stop_gradient(x)")
 
 
 # id of a class of ours -> a function of its object: the class of SciPy's that it counts as

@@ -283,7 +283,9 @@ def checkpoint(f, *arguments, early_stop=True, debug=False, **unknown):
     if unknown:
         raise TypeError(unexpected("checkpoint", next(iter(unknown)), ("early_stop", "debug")))
     if not callable(f):
-        raise TypeError(f"checkpoint: expected a function, got {type(f).__name__}")
+        raise TypeError(
+            f"checkpoint: expected a function, got {type(f).__name__}: call what it returns, checkpoint(f)(x)"
+        )
 
     @functools.wraps(f, updated=())
     def checkpointed(*args, **kwargs):

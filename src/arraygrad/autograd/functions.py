@@ -333,7 +333,10 @@ def _input_edges(targets, accumulate_grad):
         elif isinstance(target, GradientEdge):
             edges.append(Edge(*target))
         else:
-            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}")
+            raise RuntimeError(
+                f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}: give the Tensor, "
+                "made with requires_grad=True, that the output was computed from"
+            )
     return edges
 
 
@@ -349,7 +352,7 @@ def _root_edges(outputs, grads):
         else:
             raise RuntimeError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn: compute it, with recording "
-                "on, from Tensors that were made with requires_grad=True"
+                "on and without detach(), from Tensors that were made with requires_grad=True"
             )
     return edges
 

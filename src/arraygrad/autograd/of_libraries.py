@@ -41,6 +41,7 @@ _OF_EXTENSIONS = (
     "gradient: compute that with functions of NumPy's, which are recorded, or give the compiled function its "
     "derivative by arraygrad.primitive. It takes t.detach().numpy() where only the values are meant."
 )
+_MEMORY = ("__array_interface__", "__array_struct__", "__cuda_array_interface__")  # how code asks for it by name
 _OF_BOUND = "This function is bound to C++, where a Tensor that requires grad fits no parameter. "
 _OF_OBJECTS = (
     "NumPy asks this object for its array, by `__array__`, in compiled code that takes no Tensor from it. "
@@ -60,6 +61,11 @@ _OF_CUPY = (
     "calls by their names are recorded, as those of arraygrad.numpy and arraygrad.scipy are everywhere; methods of an "
     "object of cupyx's that was made before the call are not: make it inside of the function that is differentiated, "
     "or take that of arraygrad.scipy. "
+)
+_OF_CONTAINERS = (
+    r"^can't multiply sequence by non-int of type 'float'|^bad operand type for unary .+: '(list|tuple|dict)'"
+    r"|^unsupported operand type\(s\) for .+: '(list|tuple|dict)' and '(?:int|float|list|tuple|dict)'"
+    r"|^unsupported operand type\(s\) for .+: '(?:int|float)' and '(list|tuple|dict)'"
 )
 _ADOPTED = "In arraygrad.grad(f, adopt=True) "
 _NUMBER = "Where only the number is meant, give it arraygrad.stop_gradient(x).item()."
@@ -94,10 +100,23 @@ def told(error, expression, libraries):
         return f"{_WAYS['cv2']}They take t.detach().numpy() where only the values are meant."
     if "cupyx" in libraries and (isinstance(error, NotImplementedError) or "expected scalar, dense matrix" in text):
         return _OF_CUPYX
+    if isinstance(error, AttributeError) and error.name in _MEMORY:
+        return _OF_EXTENSIONS
+    if isinstance(error, KeyError) and len(error.args) == 1 and type(error.args[0]).__name__ == "Tensor":
+        return (
+            "A Tensor is a key by identity, not by its value: look the value up, "
+            "table[arraygrad.stop_gradient(x).item()]. What is found by a value is a constant of the gradient; "
+            "numpy.interp of the table's keys and values has a slope."
+        )
     if not isinstance(error, TypeError | ValueError):
         return ""
     if libraries & {"cupy", "cupyx"} and re.search(r"must be (a )?cupyx?\.|Unsupported type .*arraygrad\.", text):
         return _OF_CUPY
+    found = re.search(_OF_CONTAINERS, text)
+    if found is not None:
+        kind = next((name for name in found.groups() if name), "list")
+        way = "take its items" if kind == "dict" else "make an array of it, numpy.array(x)"
+        return f"A {kind} has no arithmetic, in a plain call either ({text}): {way}, and compute with that."
     if text.startswith("numpy.ma.MaskedArray can't be differentiated"):
         return f"{MASKED}{_NUMBER}"
     if "__array__ method not producing an array" in text:

@@ -16,8 +16,8 @@ _NUMPY_NAMES = {
 }  # fmt: skip
 _SPECIAL_NAMES = {"erf": "erf", "erfc": "special.erfc", "gamma": "special.gamma", "lgamma": "special.gammaln"}
 _STATISTICS_NAMES = {
-    "fmean": "mean", "mean": "mean", "median": "median", "pstdev": "std", "pvariance": "var", "stdev": "std",
-    "variance": "var", "geometric_mean": "exp(numpy.mean(numpy.log(x)))",
+    "fmean": "mean", "mean": "mean", "median": "median", "pstdev": "std", "pvariance": "var",
+    "stdev": "std(x, ddof=1)", "variance": "var(x, ddof=1)", "geometric_mean": "exp(numpy.mean(numpy.log(x)))",
 }  # fmt: skip
 
 # Metrics of scikit-learn end in float(...): what each computes, of one output and without weights.
@@ -68,7 +68,7 @@ def recorded_name(function):
         return f"numpy.{known}" if name in _NUMPY_NAMES or hasattr(sys.modules.get("numpy"), known) else ""
     if module == "statistics" and name in _STATISTICS_NAMES:
         return f"numpy.{_STATISTICS_NAMES[name]}"
-    return ""
+    return "numpy.array(x)" if module == name == "array" else ""
 
 
 def metric(callers):

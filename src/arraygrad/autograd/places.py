@@ -81,6 +81,8 @@ class ProgramPlace:
             frame = frame.f_back
 
     def __str__(self):
+        if is_ours(self.frame):  # no code of the program is on the way
+            return "in a thread of the standard library's"
         where = where_text(self.filename, self.line, self.function, self.expression)
         if self.outer is None:
             return where

@@ -330,7 +330,8 @@ def becomes_bytes(t, how):
         text = (
             f"{place()}: {how} of a Tensor that is being differentiated would lose its gradient, as what is made of "
             "bytes is a new array. Use t.copy() for a recorded copy, arraygrad.stop_gradient(t) where only the values "
-            "are meant."
+            "are meant. Another process has a record of its own: let it return its gradient, and add the gradients, or "
+            "use threads, which share the record."
         )
         raise _known(traces, TypeError(text))
 

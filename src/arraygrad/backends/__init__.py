@@ -9,6 +9,7 @@ speak the Array API is served by `generic`. Begin with `generic.py`, then `torch
 """
 
 import importlib
+from collections.abc import Iterator
 
 from arraygrad.core.tensor import register_backend, set_backend_finder
 from arraygrad.engine.node import keep_package_for_ever
@@ -163,6 +164,19 @@ def _no_array(obj):
         )
     if isinstance(obj, str | bytes):
         return f"expected an array or a Tensor of numbers, got a {name}"
+    if cls.__module__.partition(".")[0] == "pandas" and cls.__name__ == "DataFrame":
+        return (
+            f"expected an array or a Tensor, got {name}: pass its values, df.to_numpy(), or a dict of its columns, "
+            "{name: df[name].to_numpy() for name in df}"
+        )
+    if isinstance(obj, Iterator):
+        return f"expected an array or a Tensor, got {name}: an iterator runs once; make a list of it, list(x)"
+    if cls.__module__.startswith("scipy.sparse"):
+        return (
+            f"expected an array or a Tensor, got {name}: pass its values, matrix.data, and make the matrix of them in "
+            "the function, csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape), which is recorded; "
+            "matrix.toarray() is dense"
+        )
     if cls.__module__.partition(".")[0] == "pandas":
         return f"expected an array or a Tensor, got {name}: pass its values, {cls.__name__.lower()}.to_numpy()"
     if cls.__module__.partition(".")[0] == "xarray":

@@ -277,19 +277,32 @@ cdef object no_array():
 
 
 cdef int warn_of_hooks(TensorBase t) except -1:
-    """Pickling leaves hooks behind: say so for each."""
+    """Pickling leaves history and hooks behind: say so, for each of them."""
     cdef NodeHooks hooks = None
     if t.extra is not None:
         refresh(t)
         hooks = t.extra.hooks
     if t.grad_fn_ is not None:
         hooks = t.grad_fn_.hooks
+        warnings.warn("a Tensor that was computed is pickled: its values go along and its history does not, so no "
+                      "gradient flows from what is loaded to what it was computed of. Give t.detach() where the values "
+                      "are meant. Another process computes a gradient of its own: let it return that.",
+                      UserWarning, stacklevel=2)
     if hooks is not None and hooks.tensor_pre:
         for nr, hook in hooks.tensor_pre.values():
             if nr == t.output_nr_:
                 warnings.warn(f"backward hook {hook!r} on tensor will not be serialized. Remove it before pickling, or "
                               "register it again on what is loaded.", UserWarning, stacklevel=2)
     return 0
+
+
+def warn_of_no_leaf():
+    """Say that what is computed has no `grad`: it is asked for that of a Tensor that does not retain it."""
+    warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                  "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                  "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. An update that binds the name "
+                  "anew, w = w - step, makes such a Tensor of a leaf: write w -= step under arraygrad.no_grad().",
+                  UserWarning, stacklevel=1)
 
 
 def values_text(TensorBase t, *, str prefix=""):

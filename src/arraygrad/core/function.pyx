@@ -2,6 +2,8 @@
 # May import: engine.*, core.op, core.value, core.overwriting, core.saved, core.constants, core.accumulators,
 # core.nodes, core.apply, core.given, core.inplace, core.barriers.
 import warnings
+from inspect import getattr_static
+from types import FunctionType
 
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
@@ -316,6 +318,8 @@ cdef int take_gradients(CustomNode node, Frame f, object result, tuple seen, lis
     cdef GradMeta meta
     cdef object value, raw
     cdef Py_ssize_t held = 2            # references to a value: `values` and `value`
+    if result is None:
+        warn_of_nothing(node)
     if type(result) is not tuple:
         held = 3
         result = (result,)
@@ -327,7 +331,7 @@ cdef int take_gradients(CustomNode node, Frame f, object result, tuple seen, lis
         given -= 1
     if given != n:
         raise RuntimeError(f"function {node.name()} returned an incorrect number of gradients (expected {n}, got "
-                           f"{len(values)})")
+                           f"{len(values)}): return one for each argument of forward, None for one that is no Tensor")
     for i in range(n):
         value = values[i]
         if not is_tensor[i]:
@@ -354,6 +358,23 @@ cdef int take_gradients(CustomNode node, Frame f, object result, tuple seen, lis
                 f.set_out(edge, value)
         edge += 1
     return 0
+
+
+cdef int warn_of_nothing(CustomNode node) except -1:
+    """Warn of a backward that returned None itself, no tuple of it, where a gradient was asked for."""
+    if len(<tuple>node.args) != 1 or is_whole(node, (None,)):
+        return 0
+    code = getattr(backward_of(node), "__code__", None)
+    text = (f"{node.op.__qualname__}.backward returned None, and its argument requires grad: its gradient is zero. "
+            "Does it lack a return statement? Where zero is meant, return arraygrad.zeros_like(x), or (None,)")
+    if code is None:
+        warnings.warn(text, UserWarning)
+    else:
+        warnings.warn_explicit(text, UserWarning, code.co_filename, code.co_firstlineno, registry=_told_of_nothing)
+    return 0
+
+
+cdef dict _told_of_nothing = {}         # the registry of its warnings
 
 
 cdef bint is_whole(CustomNode node, tuple values) except -1:
@@ -482,6 +503,11 @@ cdef object run_forward(object cls, object node_class, tuple args, dict kwargs, 
             cls.setup_context(node, args, result)
         else:
             result = cls.forward(node, *args, **kwargs)
+    except TypeError as error:
+        if error.__traceback__.tb_next is None and isinstance(getattr_static(cls, "forward"), FunctionType):
+            raise TypeError(f"{error}; forward and backward are static methods: write @staticmethod above each, and "
+                            "ctx as its first parameter") from error
+        raise
     except AttributeError as error:
         if registered(type(error.obj)) is None or not among(error.obj, args) or error.name not in _OF_TENSORS:
             raise

@@ -34,6 +34,7 @@ from arraygrad.core.value cimport (
 from arraygrad.core.views cimport indexed, key_of, transposed, use_shapes
 
 from arraygrad.engine.later import called_later
+from arraygrad.core.convert import warn_of_no_leaf
 from arraygrad.engine.node import keep_for_ever
 from arraygrad.core.graph_ops import RetainGrad
 from arraygrad.core.operands import set_asarray
@@ -258,11 +259,7 @@ cdef class Tensor(TensorBase):
     def grad(self):
         """The accumulated gradient, a Tensor of this tensor's shape, dtype and device, or None."""
         if self.grad_ is None and self.grad_fn is not None and not self.retains_grad:
-            import warnings
-            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
-                          "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
-                          "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
-                          UserWarning, stacklevel=1)
+            warn_of_no_leaf()
         return grad_of(self)
 
     @grad.setter

@@ -660,25 +660,32 @@ def _float_meta(leaf):
     return meta_of(leaf)
 
 
+_COMPARED = "return the numbers that are compared, counted or cut to integers, which have a slope"
+
+
 def _real_array(trace):
     """The one array that the function returned; TypeError if it is anything else or not real."""
     name = trace.name
     what = f"{name}: '{function_name(trace.function)}' returned"
     if trace.out_structure is not LEAF:
         raise TypeError(
-            f"{what} a {trace.out_structure.kind}, but {name} needs one array; use vjp or jacobian for "
-            "several results"
+            f"{what} a {trace.out_structure.kind}, but {name} needs one array; return the item to differentiate, or "
+            "use vjp or jacobian for several results"
             + ("" if name == "elementwise_grad" else ", and has_aux=True if the second of two is auxiliary data")
         )
     (out,) = trace.outputs
     if isinstance(out, (bool, numpy.bool_)):
-        raise TypeError(f"{what} a truth value, which has no derivative")
+        raise TypeError(f"{what} a truth value, which has no derivative: {_COMPARED}")
     if isinstance(out, (int, float)):
         return None
     try:
         meta = meta_of(out)
     except TypeError:
         lacking = "; does it lack a return statement?" if out is None else ""
+        if isinstance(out, (str, bytes)):
+            lacking = ": text has no gradient, so return the number, and make the text outside"
+        elif inspect.isgenerator(out) or inspect.iscoroutine(out):
+            lacking = ": the function yields or awaits; give one that returns its result"
         if type(out).__module__.partition(".")[0] == "xarray":
             lacking = ": return its array, result.data"
         raise TypeError(f"{what} {type(out).__name__}, but {name} needs an array{lacking}") from None
@@ -688,15 +695,21 @@ def _real_array(trace):
             "part or its absolute value, or use vjp or jacobian"
         )
     if isinstance(out, Tensor) and not meta.is_floating:
-        raise TypeError(f"{what} values of dtype {meta.dtype}, but {name} needs floating-point ones")
+        raise TypeError(f"{what} values of dtype {meta.dtype}, but {name} needs floating-point ones: {_COMPARED}")
     return meta
 
 
 def _scalar(trace):
     meta = _real_array(trace)
     if meta is not None and meta.size != 1:
+        name = function_name(trace.function)
+        if hasattr(trace.function, "differentiates"):
+            raise ValueError(
+                f"{trace.name}: a derivative of '{name}' is an array of shape {meta.shape}, but {trace.name} needs a "
+                "scalar: use hessian for all second derivatives, hvp for a weighted sum of them, jacobian of a gradient"
+            )
         raise ValueError(
-            f"{trace.name}: '{function_name(trace.function)}' returned an array of shape {meta.shape}, "
+            f"{trace.name}: '{name}' returned an array of shape {meta.shape}, "
             f"but {trace.name} needs a scalar: use elementwise_grad for an elementwise function, jacobian "
             "for all derivatives, vjp for a weighted sum of them, or sum the result"
         )

@@ -341,7 +341,7 @@ class Trace(Traced):
             if self._is_argument(i):
                 raise TypeError(
                     f"{self.name}: {self._leaf_name(i)} is {leaf!r}, which has no derivative: "
-                    "choose the arguments to differentiate by argnums"
+                    "choose the arguments to differentiate by argnums, or give a floating-point number or an array"
                 )
             self.note_static()
             return leaf
@@ -393,7 +393,8 @@ class Trace(Traced):
         if hasattr(leaf, "__dict__") and not hasattr(leaf, "__array__") and not library:
             error = (
                 f"it is an object of class {cls.__qualname__}, whose attributes are not looked into. Make it a "
-                f"dataclass, or call arraygrad.register_container({cls.__qualname__}) once"
+                f"dataclass, or call arraygrad.register_container({cls.__qualname__}) once; where it is no parameter, "
+                "as self of a method, choose other arguments by argnums"
             )
         return TypeError(f"{self.name}: {self._leaf_name(i)} can't be differentiated: {error}")
 
@@ -612,12 +613,18 @@ def _positions(name, function, argnums, n_args):
             raise TypeError(
                 f"{name}: argnums has {argnum}, but '{function_name(function)}' was called with {n_args} "
                 f"positional argument{'s' * (n_args != 1)}: pass the arguments to differentiate by position, or choose "
-                "them by name, argnames='x'"
+                f"them by name, argnames={_any_name(function)!r}. Positions count from 0"
             )
         positions.append(argnum % n_args)
     if len(set(positions)) != len(positions):
         raise ValueError(f"{name}: argnums {argnums} names an argument twice")
     return tuple(positions)
+
+
+def _any_name(function):
+    """The name of a parameter that is given by name; "x" where none is known."""
+    name = parameter_name(function, 0)
+    return name if name.isidentifier() else "x"
 
 
 def parameter_name(function, position):

@@ -80,10 +80,12 @@ def chosen(name, argnums, argnames):
             or not isinstance(argnums, (int, tuple, list))
             or (not isinstance(argnums, int) and any(isinstance(i, bool) or not isinstance(i, int) for i in argnums))
         ):
-            raise TypeError(
-                f"{name}: argnums must be an int or a tuple of ints, got {argnums!r}; {name}(f) is a function, which "
-                f"takes the arguments of f: {name}(f)(x)"
-            )
+            given = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+            if all(isinstance(item, str) for item in given):
+                way = f"arguments are chosen by their names with argnames={argnums!r}"
+            else:
+                way = f"{name}(f) is a function, which takes the arguments of f: {name}(f)(x)"
+            raise TypeError(f"{name}: argnums must be an int or a tuple of ints, got {argnums!r}; {way}")
         return argnums
     if type(argnums) is not int or argnums != 0:
         raise TypeError(f"{name}: choose the arguments by argnums or by argnames, not by both")

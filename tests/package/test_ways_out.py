@@ -1,0 +1,180 @@
+# ruff: noqa: E501 -- a row of the table is one program beside another
+"""Mistakes of newcomers, and the way out that the error or the warning of each names, followed to the word.
+
+A row holds what was written, what is raised or warned, a piece of code that the message names, and the program with that
+piece in it. It gives the right derivative, which stands beside it as a formula of the arguments.
+"""
+
+import linecache
+import struct
+import warnings
+
+import numpy
+import pytest
+
+X = numpy.array([1.0, 2.0, 3.0])
+SETUP = """
+import copy, csv, dataclasses, io, json, math, pickle, random, statistics, struct
+from decimal import Decimal
+import numpy, numpy as np
+import arraygrad, arraygrad as ag
+x3 = np.array([1.0, 2.0, 3.0])
+def f(x): return np.sum(x**2)
+class P:
+    def __init__(self): self.w = x3
+class Cube(ag.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+t = ag.tensor(x3, requires_grad=True)
+"""
+CUBE = "@staticmethod\ndef backward(ctx, g):\n    (x,) = ctx.saved_tensors\n    {}g * 3.0 * x**2\nCube.backward = backward\n"
+
+# Name, the mistake, error or warning, what its message names and the program then has, that program, its derivative.
+ROWS = [
+    # Arguments
+    ("list arithmetic", "ag.grad(lambda x: np.sum(x * 2.0))([1.0, 2.0])", TypeError, "numpy.array(x)",
+     "r = ag.grad(lambda x: np.sum(numpy.array(x) * 2.0))([1.0, 2.0])", [2, 2]),
+    ("integers", "ag.grad(f)(np.array([1, 2, 3]))", TypeError, "floating-point value", "r = ag.grad(f)(np.array([1.0, 2.0, 3.0]))  # a floating-point value", 2 * X),
+    ("a Python int", "ag.grad(f)(3)", TypeError, "floating-point value", "r = ag.grad(f)(3.0)  # a floating-point value", 6),
+    ("text", "ag.grad(f)('3.0')", TypeError, "floating-point number", "r = ag.grad(f)(float('3.0'))  # a floating-point number", 6),
+    ("None", "ag.grad(lambda y, x: f(x))(None, x3)", TypeError, "argnums", "r = ag.grad(lambda y, x: f(x), argnums=1)(None, x3)", 2 * X),
+    ("objects", "ag.grad(f)(x3.astype(object))", TypeError, ".astype(float)", "r = ag.grad(f)(x3.astype(object).astype(float))", 2 * X),
+    ("by keyword", "ag.grad(f)(x=x3)", TypeError, "argnames='x'", "r = ag.grad(f, argnames='x')(x=x3)", 2 * X),
+    ("argnums too large", "ag.grad(lambda a, b: np.sum(a * b), argnums=2)(x3, 2.0 * x3)", TypeError, "argnames='a'",
+     "r = ag.grad(lambda a, b: np.sum(a * b), argnames='a')(a=x3, b=2.0 * x3)", 2 * X),
+    ("argnums, a name", "ag.grad(lambda a, b: np.sum(a * b), argnums='b')(x3, x3)", TypeError, "argnames='b'",
+     "r = ag.grad(lambda a, b: np.sum(a * b), argnames='b')(x3, b=x3)", X),
+    ("grad(f, x)", "ag.grad(f, x3)", TypeError, "grad(f)(x)", "x = x3\nr = ag.grad(f)(x)", 2 * X),
+    ("an object", "ag.grad(lambda p: np.sum(p.w**2))(P())", TypeError, "arraygrad.register_container(P)",
+     "arraygrad.register_container(P)\nr = ag.grad(lambda p: np.sum(p.w**2))(P()).w", 2 * X),
+    ("a method", "class M:\n    @ag.grad\n    def loss(self, x): return f(x)\nM().loss(x3)", TypeError, "argnums",
+     "class M:\n    def loss(self, x): return f(x)\n    gradient = ag.grad(loss, argnums=1)\nr = M().gradient(x3)", 2 * X),
+    ("a generator", "ag.grad(lambda v: sum(a * a for a in v))(a for a in x3)", TypeError, "list(x)",
+     "x = (float(a) for a in x3)\nr = ag.grad(lambda v: sum(a * a for a in v))(list(x))", 2 * X),
+    ("dates", "ag.grad(f)(np.array(['2020-01-01', '2020-01-02'], 'M8[D]'))", TypeError, "(raw - raw.flat[0]) / numpy.timedelta64(1, 's')",
+     "raw = np.array(['2020-01-01', '2020-01-02'], 'M8[D]')\nr = ag.grad(f)((raw - raw.flat[0]) / numpy.timedelta64(1, 's'))", [0, 172800]),
+    # Results
+    ("a vector", "ag.grad(lambda x: x**2)(x3)", ValueError, "elementwise_grad", "r = ag.elementwise_grad(lambda x: x**2)(x3)", 2 * X),
+    ("a gradient's gradient", "ag.grad(ag.grad(f))(x3)", ValueError, "hessian", "r = ag.hessian(f)(x3)", 2 * numpy.eye(3)),
+    ("no return", "def g(x):\n    f(x)\nag.grad(g)(x3)", TypeError, "return", "def g(x):\n    return f(x)\nr = ag.grad(g)(x3)", 2 * X),
+    ("a dict", "ag.grad(lambda x: {'loss': f(x)})(x3)", TypeError, "item", "r = ag.grad(lambda x: {'loss': f(x)}['loss'])(x3)  # the item", 2 * X),
+    ("a pair", "ag.grad(lambda x: (f(x), x))(x3)", TypeError, "has_aux=True", "r = ag.grad(lambda x: (f(x), x), has_aux=True)(x3)[0]", 2 * X),
+    ("a truth value", "ag.grad(lambda x: f(x) > 1)(x3)", TypeError, "numbers that are compared", "r = ag.grad(lambda x: f(x))(x3)  # the numbers that are compared", 2 * X),
+    ("text", "ag.grad(lambda x: f'{f(x):.3f}')(x3)", TypeError, "return the number", "r = ag.grad(lambda x: f(x))(x3)  # return the number", 2 * X),
+    ("complex", "ag.grad(lambda x: np.sum(np.fft.fft(x)))(x3)", TypeError, "real", "r = ag.grad(lambda x: np.sum(np.fft.fft(x)).real)(x3)", [3, 0, 0]),
+    ("a generator function", "def g(x):\n    yield f(x)\nag.grad(g)(x3)", TypeError, "returns", "def g(x):  # returns\n    return f(x)\nr = ag.grad(g)(x3)", 2 * X),
+    # Step by step
+    ("backward twice", "l = (t * t).sum()\nl.backward()\nl.backward()", RuntimeError, "retain_graph=True",
+     "l = (t * t).sum()\nl.backward(retain_graph=True)\nt.grad = None\nl.backward()\nr = t.grad", 2 * X),
+    ("backward of a vector", "(t * t).backward()", RuntimeError, ".sum().backward()", "(t * t).sum().backward()\nr = t.grad", 2 * X),
+    ("a leaf in place", "t += 1.0", RuntimeError, "arraygrad.no_grad()", "with arraygrad.no_grad():\n    t += 1.0\n(t * t).sum().backward()\nr = t.grad", 2 * (X + 1)),
+    ("item of a leaf", "t[0] = 5.0", RuntimeError, "copy", "u = t.copy()\nu[0] = 5.0\n(u * u).sum().backward()\nr = t.grad", [0, 4, 6]),
+    ("grad of what is computed", "y = t * 2.0\ny.sum().backward()\ny.grad", UserWarning, ".retain_grad()",
+     "y = t * 2.0\ny.retain_grad()\n(y * y).sum().backward()\nr = y.grad", 4 * X),
+    ("w = w - step", "w = t\nfor _ in range(2):\n    (w * w).sum().backward()\n    s = w.grad\n    w = w - 0.5", UserWarning, "w -= step under arraygrad.no_grad()",
+     "w, step = t, 0.5\nfor _ in range(2):\n    w.grad = None\n    (w * w).sum().backward()\n    r = w.grad.copy()\n    with arraygrad.no_grad():\n        w -= step  # w -= step under arraygrad.no_grad()", 2 * (X - 0.5)),
+    ("no requires_grad", "ag.tensor(x3).sum().backward()", RuntimeError, "requires_grad=True", "t = ag.tensor(x3, requires_grad=True)\n(t * t).sum().backward()\nr = t.grad", 2 * X),
+    ("detached", "(t.detach() ** 2).sum().backward()", RuntimeError, "without detach()", "(t ** 2).sum().backward()  # without detach()\nr = t.grad", 2 * X),
+    ("float(t)", "float((t * t).sum())", UserWarning, "arraygrad.grad(f, adopt=True)", "r = arraygrad.grad(f, adopt=True)(x3)", 2 * X),
+    ("math.sin(t)", "math.sin(t[0])", UserWarning, "numpy.sin", "numpy.sin(t[0]).backward()\nr = t.grad", [numpy.cos(1.0), 0, 0]),
+    ("an integer leaf", "ag.tensor([1, 2, 3], requires_grad=True)", RuntimeError, "t.astype(arraygrad.float64)",
+     "t = ag.tensor([1, 2, 3])\nt = t.astype(arraygrad.float64).requires_grad_()\n(t * t).sum().backward()\nr = t.grad", 2 * X),
+    ("t.data", "t.data -= 0.5", AttributeError, "t -= step under arraygrad.no_grad()",
+     "step = 0.5\nwith arraygrad.no_grad():\n    t -= step  # t -= step under arraygrad.no_grad()\n(t * t).sum().backward()\nr = t.grad", 2 * (X - 0.5)),
+    ("np.array of Tensors", "np.array([t[0], t[1] * t[1]])", TypeError, "arraygrad.asarray([", "arraygrad.asarray([t[0], t[1] * t[1]]).sum().backward()\nr = t.grad", [1, 4, 0]),
+    ("np.mean of Tensors", "np.mean([v * v for v in t])", TypeError, "arraygrad.asarray([", "np.mean(arraygrad.asarray([v * v for v in t])).backward()\nr = t.grad", 2 * X / 3),
+    ("an array += t", "a = np.zeros(3)\na += t * t", TypeError, "x = arraygrad.asarray(x)", "x = np.zeros(3)\nx = arraygrad.asarray(x)\nx += t * t\nx.sum().backward()\nr = t.grad", 2 * X),
+    ("an array's item = t", "a = np.zeros(3)\na[0] = t[0]", ValueError, "x = arraygrad.asarray(x)", "x = np.zeros(3)\nx = arraygrad.asarray(x)\nx[0] = t[0] * t[0]\nx.sum().backward()\nr = t.grad", [2, 0, 0]),
+    ("deepcopy", "copy.deepcopy(t * t)", RuntimeError, ".copy()", "(t * t).copy().sum().backward()\nr = t.grad", 2 * X),
+    ("pickle", "pickle.dumps(t * t)", UserWarning, "t.detach()", "pickle.dumps((t * t).detach())  # t.detach()\n(t * t).sum().backward()\nr = t.grad", 2 * X),
+    ("grad by an array", "ag.autograd.grad((t * t).sum(), x3)", RuntimeError, "requires_grad=True", "t = ag.tensor(x3, requires_grad=True)\n(r,) = ag.autograd.grad((t * t).sum(), t)", 2 * X),
+    ("grad(loss, t)", "ag.grad((t * t).sum(), t)", TypeError, "arraygrad.autograd.grad(", "(r,) = arraygrad.autograd.grad((t * t).sum(), t)", 2 * X),
+    ("an unused input", "ag.autograd.grad(t.sum(), ag.tensor(x3, requires_grad=True))", RuntimeError, "allow_unused=True",
+     "r, none = ag.autograd.grad((t * t).sum(), [t, ag.tensor(x3, requires_grad=True)], allow_unused=True)", 2 * X),
+    ("t.grad = array", "t.grad = np.ones(3)", TypeError, "arraygrad.asarray(value)", "value = np.ones(3)\nt.grad = arraygrad.asarray(value)\n(t * t).sum().backward()\nr = t.grad", 2 * X + 1),
+    ("a constant that changes", "a = np.ones(3)\nl = (t * a).sum()\na[:] = 0.0\nl.backward()", RuntimeError, "array.copy()",
+     "array = np.ones(3)\nl = (t * array.copy()).sum()\narray[:] = 0.0\nl.backward()\nr = t.grad", [1, 1, 1]),
+    # In a function
+    ("ag.tensor(x)", "ag.grad(lambda x: f(ag.tensor(x)))(x3)", UserWarning, "copy=True", "r = ag.grad(lambda x: f(arraygrad.asarray(x, copy=True)))(x3)", 2 * X),
+    ("text and back", "ag.grad(lambda x: float(str(x)) ** 2)(3.0)", UserWarning, "Tensor itself", "r = ag.grad(lambda x: x ** 2)(3.0)  # the Tensor itself", 6),
+    ("%.3f", "ag.grad(lambda x: x * len('%.3f' % x))(3.0)", TypeError, "f'{x:.3f}'", "r = ag.grad(lambda x: x * len(f'{x:.3f}'))(3.0)", 5),
+    ("Decimal", "ag.grad(lambda x: float(Decimal(x)))(3.0)", TypeError, "arraygrad.stop_gradient(x).item()",
+     "r = ag.grad(lambda x: x * float(Decimal(arraygrad.stop_gradient(x).item())))(3.0)", 3),
+    ("a file", "ag.grad(lambda x: np.save(io.BytesIO(), x) or f(x))(x3)", TypeError, ".numpy()", "r = ag.grad(lambda x: np.save(io.BytesIO(), x.numpy()) or f(x))(x3)", 2 * X),
+    ("pickle within", "ag.grad(lambda x: f(pickle.loads(pickle.dumps(x))))(x3)", TypeError, ".copy()", "r = ag.grad(lambda x: f(x.copy()))(x3)", 2 * X),
+    ("bytes", "ag.grad(lambda x: f(np.frombuffer(x.tobytes())))(x3)", TypeError, ".copy()", "r = ag.grad(lambda x: f(x.copy()))(x3)", 2 * X),
+    ("a random mean", "ag.grad(lambda m: np.mean(np.random.default_rng(0).normal(m, 2.0, 9)))(1.0)", TypeError, "mu + sigma * rng.normal(size=",
+     "rng, sigma = np.random.default_rng(0), 2.0\nr = ag.grad(lambda mu: np.mean(mu + sigma * rng.normal(size=9)))(1.0)", 1),
+    ("x.at[0].set", "ag.grad(lambda x: f(x.at[0].set(1.0)))(x3)", AttributeError, "copy[index] = value",
+     "index, value = 0, 1.0\ndef g(x):\n    copy = x.copy()\n    copy[index] = value\n    return f(copy)\nr = ag.grad(g)(x3)", [0, 4, 6]),
+    ("a key", "table = {3.0: 9.0}\nag.grad(lambda x: x * table[x])(3.0)", TypeError, "table[arraygrad.stop_gradient(x).item()]",
+     "table = {3.0: 9.0}\nr = ag.grad(lambda x: x * table[arraygrad.stop_gradient(x).item()])(3.0)", 9),
+    ("statistics.variance", "ag.grad(lambda x: statistics.variance(x.tolist()))(x3)", TypeError, "numpy.var(x, ddof=1)", "r = ag.grad(lambda x: numpy.var(x, ddof=1))(x3)", X - 2),
+    ("statistics.mean", "ag.grad(lambda x: statistics.mean(x.tolist()))(x3)", TypeError, "numpy.mean", "r = ag.grad(lambda x: numpy.mean(x))(x3)", [1 / 3] * 3),
+    ("array.array", "import array\nag.grad(lambda x: sum(array.array('d', x)))(x3)", TypeError, "numpy.array(x)", "r = ag.grad(lambda x: sum(numpy.array(x)))(x3)", [1, 1, 1]),
+    ("struct", "ag.grad(lambda x: x * struct.unpack('d', struct.pack('d', x))[0])(3.0)", struct.error, "arraygrad.stop_gradient(x).item()",
+     "r = ag.grad(lambda x: x * struct.unpack('d', struct.pack('d', arraygrad.stop_gradient(x).item()))[0])(3.0)", 3),
+    ("json", "ag.grad(lambda x: json.dumps({'x': x}) and f(x))(x3)", TypeError, "arraygrad.stop_gradient(x).tolist()",
+     "r = ag.grad(lambda x: json.dumps({'x': arraygrad.stop_gradient(x).tolist()}) and f(x))(x3)", 2 * X),
+    ("digits", "ag.grad(lambda x: f(np.round(x, 2)))(x3)", UserWarning, "Leave the rounding out", "r = ag.grad(lambda x: f(x))(x3)  # Leave the rounding out", 2 * X),
+    ("csv", "def g(x):\n    b = io.StringIO()\n    csv.writer(b).writerow(x)\n    return sum(float(v) for v in b.getvalue().split(','))\nag.grad(g)(x3)", UserWarning,
+     "arraygrad.stop_gradient(x)", "def g(x):\n    csv.writer(io.StringIO()).writerow(arraygrad.stop_gradient(x))\n    return sum(x)\nr = ag.grad(g)(x3)", [1, 1, 1]),
+    ("a structured array", "def g(x):\n    a = np.zeros(3, [('v', float)])\n    a['v'] = x\n    return f(a['v'])\nag.grad(g)(x3)", TypeError, "one array for each field",
+     "def g(x):\n    v = np.zeros(3)  # one array for each field\n    v[:] = x\n    return f(v)\nr = ag.grad(g)(x3)", 2 * X),
+    ("an array of integers", "def g(x):\n    a = np.zeros(3, int)\n    a[:] = x\n    return np.sum(a * x)\nag.grad(g)(x3)", UserWarning, "floating-point dtype",
+     "def g(x):\n    a = np.zeros(3, float)  # a floating-point dtype\n    a[:] = x\n    return np.sum(a * x)\nr = ag.grad(g)(x3)", 2 * X),
+    # Transforms at a point
+    ("jvp(f, x, v)", "ag.jvp(f, x3, x3)", TypeError, "jvp(f, (x,), (v,))", "x = v = x3\nr = ag.jvp(f, (x,), (v,))[1]", 28),
+    ("vjp(f)(x)", "ag.vjp(f)(x3)", TypeError, "value, pull = vjp(f, x)", "from arraygrad import vjp\nx = x3\nvalue, pull = vjp(f, x)\nr = pull(1.0)", 2 * X),
+    ("hvp(f)(x)", "ag.hvp(f)(x3)", TypeError, "hvp(f)(*args, vector)", "args, vector = (x3,), x3\nr = ag.hvp(f)(*args, vector)", 2 * X),
+    ("a short tangent", "ag.jvp(f, (x3,), (np.ones(2),))", ValueError, "(3,)", "r = ag.jvp(f, (x3,), (np.ones((3,)),))[1]", 12),
+    ("checkpoint(f(x))", "ag.checkpoint(f(x3))", TypeError, "checkpoint(f)(x)", "from arraygrad import checkpoint\nr = ag.grad(lambda x: checkpoint(f)(x))(x3)", 2 * X),
+    ("vmap", "ag.vmap(f)", AttributeError, "xs[:, None]", "xs = x3\nr = ag.grad(lambda w: np.sum((xs[:, None] * w) ** 2))(2.0 * np.ones(1))", [56]),
+    # Functions with a rule of one's own
+    ("no return in backward", CUBE.format("") + "Cube.apply(t).sum().backward()", UserWarning, "return", CUBE.format("return ") + "Cube.apply(t).sum().backward()\nr = t.grad", 3 * X**2),
+    ("no static method", "class C(ag.autograd.Function):\n    def forward(self, ctx, x): return x\nC.apply(t)", TypeError, "@staticmethod",
+     "class C(ag.autograd.Function):\n    @staticmethod\n    def forward(ctx, x): return 2.0 * x\n    @staticmethod\n    def backward(ctx, g): return 2.0 * g\nC.apply(t).sum().backward()\nr = t.grad", [2, 2, 2]),
+    ("too few gradients", "class C(ag.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, n): return x * n\n    @staticmethod\n    def backward(ctx, g): return g\nC.apply(t, 2).sum().backward()",
+     RuntimeError, "None", "class C(ag.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, n): return x * n\n    @staticmethod\n    def backward(ctx, g): return 2 * g, None\nC.apply(t, 2).sum().backward()\nr = t.grad", [2, 2, 2]),
+    ("no rule", "p = ag.primitive(lambda x: x**3)\nag.grad(lambda x: np.sum(p(x)))(x3)", TypeError, "defvjp", "p = ag.primitive(lambda x: x**3)\np.defvjp(lambda ans, x: lambda g: g * 3 * x**2)\nr = ag.grad(lambda x: np.sum(p(x)))(x3)", 3 * X**2),
+    ("a rule of x alone", "p = ag.primitive(lambda x: x**3)\np.defvjp(lambda x: 3 * x**2)\nag.grad(lambda x: np.sum(p(x)))(x3)", TypeError, "(ans, x)",
+     "p = ag.primitive(lambda x: x**3)\ndef rule(ans, x): return lambda g: g * 3 * x**2  # rule(ans, x)\np.defvjp(rule)\nr = ag.grad(lambda x: np.sum(p(x)))(x3)", 3 * X**2),
+]  # fmt: skip
+
+
+def run(code):
+    names, text = {"__name__": "__main__"}, SETUP + code
+    linecache.cache["mistake.py"] = len(text), None, text.splitlines(keepends=True), "mistake.py"  # messages read it
+    exec(compile(text, "mistake.py", "exec"), names)
+    return names
+
+
+def test_rows_are_many_and_each_has_its_name():
+    assert len({name + code for name, code, *_ in ROWS}) == len(ROWS) >= 70
+
+
+@pytest.mark.parametrize(("code", "kind", "way"), [row[1:4] for row in ROWS], ids=[row[0] for row in ROWS])
+@pytest.mark.filterwarnings("default")
+def test_a_mistake_is_told_with_its_way_out(code, kind, way):
+    expected = pytest.warns if issubclass(kind, Warning) else pytest.raises
+    with expected(kind) as caught:
+        run(code)
+    texts = (
+        [str(caught.value), str(caught.value.__cause__), *getattr(caught.value, "__notes__", ())]
+        if kind is not UserWarning
+        else []
+    )
+    texts += [str(one.message) for one in caught] if kind is UserWarning else []
+    assert way in "\n".join(texts)
+
+
+@pytest.mark.parametrize(("way", "followed", "derivative"), [row[3:] for row in ROWS], ids=[row[0] for row in ROWS])
+def test_the_way_out_leads_to_the_derivative(way, followed, derivative):
+    assert way in followed
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = run(followed)["r"]
+    found = found[0] if isinstance(found, tuple) else found
+    numpy.testing.assert_allclose(getattr(found, "array", found), derivative, rtol=1e-12)
