@@ -45,7 +45,9 @@ suppress_warnings = ["config.cache"]
 
 html_theme = "furo"
 html_title = f"arraygrad {release}"
-html_static_path = []
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_search_scorer = str(HERE / "_static" / "scorer.js")
 REPOSITORY = "https://github.com/arraygrad/arraygrad"
 html_theme_options = {
     "navigation_with_keys": True,
@@ -94,7 +96,7 @@ sphinx_gallery_conf = {
     "plot_gallery": "True",
     "abort_on_example_error": True,
     "min_reported_time": 1000,
-    "thumbnail_size": (360, 220),
+    "thumbnail_size": (440, 240),
     "write_computation_times": False,  # would be a file beside the pages
 }
 

@@ -1,6 +1,7 @@
 """Writes one script for each example of examples/gallery, which sphinx-gallery runs and shows with its picture.
 
-The examples are programs in plain NumPy and know nothing of pictures: what is drawn of each stands in pictures.py.
+The examples are programs in plain NumPy and know nothing of pictures: what is drawn of each stands in
+examples/gallery/pictures.py. A script holds the example, a fit and the picture, and runs by itself.
 """
 
 import ast
@@ -10,7 +11,7 @@ import shutil
 import textwrap
 from pathlib import Path
 
-import pictures
+from examples.gallery import pictures
 
 GALLERY = Path(__file__).resolve().parent.parent / "examples" / "gallery"
 
@@ -29,31 +30,48 @@ SCRIPT = '''\
 {line}
 
 {text}
-
-.. literalinclude:: /../examples/gallery/{name}.py
-   :language: python
-   :start-at: import numpy
-   :end-before: if __name__
 """
+
+{code}
 
 # %%
 # The gradient, and the fit
 # -------------------------
-# `loss` above is plain NumPy. `arraygrad.value_and_grad(loss)` computes its value and its gradient, and
-# `scipy.optimize.minimize` uses both. `fit` does the two, and packs parameters into the one vector that SciPy wants.
+# `loss` above is plain NumPy. SciPy wants one vector of parameters, which `arraygrad.ravel_tree` makes of them.
+# `arraygrad.gradcheck` compares the gradient with central differences.
 import matplotlib.pyplot as plt
-import numpy as np
+from scipy.optimize import minimize
 
-from examples.gallery import {name} as model
-from examples.gallery.show import examine, fit
+import arraygrad as ag
 
-result = examine("{name}", timing=False)
-print(f"{{result.size}} parameters")
-print(f"largest difference to central differences: {{result.difference:.1e}} of the largest derivative")
-print(f"loss: {{result.loss_before:.4g}} at the start, {{result.loss_after:.4g}} after the fit")
+measurements = data()
+vector, back = ag.ravel_tree(START)
 
-found, losses = fit(model)
-losses = np.array(losses)
+
+def packed(vector):
+    return loss(back(vector{scale}), *measurements)
+
+
+def note(intermediate_result):
+    losses.append(float(intermediate_result.fun))
+
+
+start = vector{unscaled}
+print(f"{{start.size}} parameters")
+print("equals central differences:", ag.gradcheck(packed, [start]))
+
+losses = [float(packed(start))]
+options = {{"maxiter": 1000, "ftol": 1e-12, "gtol": 1e-8}}
+fit = minimize(
+    ag.value_and_grad(packed),
+    start,
+    jac=True,
+    method="L-BFGS-B",
+    callback=note,
+    options=options,
+)
+found, losses = back(fit.x{scale}), np.array([*losses, fit.fun])
+print(f"loss: {{losses[0]:.4g}} at the start, {{losses[-1]:.4g}} after the fit")
 
 # %%
 {body}
@@ -81,22 +99,35 @@ def title_and_text(name: str) -> tuple[str, str]:
     return title, f"{text[:1].upper()}{text[1:]} {' '.join(rest.split())}".strip()
 
 
+def code_of(name: str) -> str:
+    """An example's code, from its first import to what runs it as a program."""
+    text = (GALLERY / f"{name}.py").read_text()
+    return text[text.index("import numpy") : text.index("if __name__")].strip()
+
+
+def script(name: str) -> str:
+    """The script of one example."""
+    title, text = title_and_text(name)
+    _, docstring, drawing = inspect.getsource(getattr(pictures, name)).split('"""', 2)
+    # What the picture takes of the example's module stands in the script itself.
+    drawing = re.sub(r"\bmodel\.", "", textwrap.dedent(drawing.lstrip("\n")))
+    code = code_of(name)
+    scaled = re.search(r"^SCALE = ", code, re.M) is not None
+    return SCRIPT.format(
+        title=title,
+        line="=" * len(title),
+        text=text,
+        code=code,
+        scale=" * SCALE" * scaled,
+        unscaled=" / SCALE" * scaled,
+        body=f"# {' '.join(docstring.split())}\n{drawing.strip()}\n",
+    )
+
+
 def write(folder: Path) -> None:
     """Writes the scripts into a fresh folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "README.rst").write_text(HEADER)
     for name in pictures.NAMES:
-        title, text = title_and_text(name)
-        drawing = getattr(pictures, name)
-        body = textwrap.dedent(inspect.getsource(drawing).split("\n", 1)[1])
-        body = body.split('"""', 2)  # its docstring becomes the text above the picture
-        body = f"# {' '.join(body[1].split())}\n{body[2].lstrip()}"
-        script = SCRIPT.format(
-            name=name,
-            title=title,
-            line="=" * len(title),
-            text=text,
-            body=body,
-        )
-        (folder / f"plot_{name}.py").write_text(script)
+        (folder / f"plot_{name}.py").write_text(script(name))

@@ -10,7 +10,10 @@ ROWS = 600
 
 
 def loss(params, X, counts):
-    """Negative log likelihood per row; the mean is exp(X b), the variance mean + mean^2 / size."""
+    """Negative log likelihood per row.
+
+    The mean is exp(X b), the variance mean + mean^2 / size.
+    """
     size = np.exp(params["log_size"])
     mean = np.exp(X @ params["b"])
     likelihood = (

@@ -7,7 +7,9 @@ PENALTY = 1e-4
 _t = np.arange(N)
 BLUR = np.exp(-0.5 * (np.minimum(_t, N - _t) / 2.0) ** 2)
 BLUR /= BLUR.sum()
-TRUTH = np.exp(-0.5 * ((_t - 35) / 4.0) ** 2) + 0.6 * np.exp(-0.5 * ((_t - 80) / 6.0) ** 2)
+TRUTH = np.exp(-0.5 * ((_t - 35) / 4.0) ** 2) + 0.6 * np.exp(
+    -0.5 * ((_t - 80) / 6.0) ** 2
+)
 START = np.full(N, 0.1)
 TOLERANCE = 0.15
 
@@ -23,7 +25,7 @@ def loss(signal, record):
 
 
 def loss_and_gradient(signal, record):
-    """The same with the gradient by hand: the blur is symmetric, hence its own adjoint."""
+    """The same with the gradient by hand: the blur is its own adjoint."""
     misfit = blurred(signal) - record
     roughness = np.diff(signal)
     gradient = 2.0 * blurred(misfit)

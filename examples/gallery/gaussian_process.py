@@ -19,11 +19,18 @@ def loss(theta, x, y):
     """Negative log marginal likelihood per point."""
     L = np.linalg.cholesky(kernel(x, theta))
     alpha = np.linalg.solve(L.T, np.linalg.solve(L, y))
-    return (0.5 * y @ alpha + np.sum(np.log(np.diag(L))) + 0.5 * len(x) * np.log(2.0 * np.pi)) / len(x)
+    return (
+        0.5 * y @ alpha
+        + np.sum(np.log(np.diag(L)))
+        + 0.5 * len(x) * np.log(2.0 * np.pi)
+    ) / len(x)
 
 
 def loss_and_gradient(theta, x, y):
-    """The same with the gradient by hand: half the trace of (K^-1 - alpha alpha^T) dK/dtheta."""
+    """The same with the gradient by hand.
+
+    It is half the trace of (K^-1 - alpha alpha^T) dK/dtheta.
+    """
     length, amplitude, noise = np.exp(theta)
     squares = ((x[:, None] - x[None, :]) / length) ** 2
     smooth = amplitude**2 * np.exp(-0.5 * squares)
@@ -31,9 +38,17 @@ def loss_and_gradient(theta, x, y):
     L = np.linalg.cholesky(K)
     inverse = np.linalg.inv(K)
     alpha = inverse @ y
-    value = 0.5 * y @ alpha + np.sum(np.log(np.diag(L))) + 0.5 * len(x) * np.log(2.0 * np.pi)
+    value = (
+        0.5 * y @ alpha
+        + np.sum(np.log(np.diag(L)))
+        + 0.5 * len(x) * np.log(2.0 * np.pi)
+    )
     inner = 0.5 * (inverse - np.outer(alpha, alpha))
-    gradient = [np.sum(inner * smooth * squares), 2.0 * np.sum(inner * smooth), 2.0 * noise**2 * np.trace(inner)]
+    gradient = [
+        np.sum(inner * smooth * squares),
+        2.0 * np.sum(inner * smooth),
+        2.0 * noise**2 * np.trace(inner),
+    ]
     return value / len(x), np.array(gradient) / len(x)
 
 

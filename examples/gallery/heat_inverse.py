@@ -15,9 +15,11 @@ SMOOTHNESS = 1e-4
 
 
 def temperatures(conductivity):
-    """Temperatures (STEPS, CELLS) of a rod that is cold at first and heated at its left end."""
+    """Temperatures (STEPS, CELLS) of a cold rod that is heated at its left end."""
     u = np.zeros(CELLS)
-    inflow = np.zeros(CELLS)  # from the left into each cell; nothing leaves on the right
+    inflow = np.zeros(
+        CELLS
+    )  # from the left into each cell; nothing leaves on the right
     outflow = np.zeros(CELLS)
     between = 0.5 * (conductivity[1:] + conductivity[:-1])
     rows = []
@@ -38,7 +40,9 @@ def data():
 
 def loss(conductivity, measured):
     misfit = temperatures(conductivity) - measured
-    return 1e4 * np.mean(misfit**2) + SMOOTHNESS * np.sum(np.diff(conductivity) ** 2)
+    return 1e4 * np.mean(misfit**2) + SMOOTHNESS * np.sum(
+        np.diff(conductivity) ** 2
+    )
 
 
 if __name__ == "__main__":

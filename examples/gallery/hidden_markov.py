@@ -18,8 +18,12 @@ def softmax(z, axis):
 def probabilities(params):
     """Transitions (2, 2) and emissions (2, 3)."""
     stay = 1.0 / (1.0 + np.exp(-params["stay"]))
-    transitions = np.stack([np.stack([stay[0], 1.0 - stay[0]]), np.stack([1.0 - stay[1], stay[1]])])
-    emissions = softmax(np.concatenate([np.zeros((2, 1)), params["emit"]], axis=1), axis=1)
+    transitions = np.stack(
+        [np.stack([stay[0], 1.0 - stay[0]]), np.stack([1.0 - stay[1], stay[1]])]
+    )
+    emissions = softmax(
+        np.concatenate([np.zeros((2, 1)), params["emit"]], axis=1), axis=1
+    )
     return transitions, emissions
 
 

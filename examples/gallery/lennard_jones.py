@@ -3,7 +3,7 @@
 import numpy as np
 
 ATOMS = 7
-# The known least energy, in units of the depth of the pair potential (Hoare and Pal, 1971).
+# The known least energy, in depths of the pair potential (Hoare and Pal, 1971).
 ENERGY = -16.505384
 FIRST, SECOND = np.triu_indices(ATOMS, 1)
 
@@ -20,7 +20,9 @@ def loss_and_gradient(positions):
     apart = positions[FIRST] - positions[SECOND]
     squares = np.sum(apart * apart, axis=1)
     inverse6 = squares**-3
-    pull = (24.0 * (inverse6 - 2.0 * inverse6 * inverse6) / squares)[:, None] * apart
+    pull = (24.0 * (inverse6 - 2.0 * inverse6 * inverse6) / squares)[
+        :, None
+    ] * apart
     gradient = np.zeros_like(positions)
     np.add.at(gradient, FIRST, pull)
     np.subtract.at(gradient, SECOND, pull)
@@ -31,7 +33,9 @@ def _start():
     angles = 2.0 * np.pi * np.arange(5) / 5.0
     ring = np.stack([np.cos(angles), np.sin(angles), np.zeros(5)], axis=1)
     poles = np.array([[0.0, 0.0, 0.7], [0.0, 0.0, -0.7]])
-    return np.concatenate([ring, poles]) + 0.1 * np.random.default_rng(12).normal(size=(ATOMS, 3))
+    return np.concatenate([ring, poles]) + 0.1 * np.random.default_rng(12).normal(
+        size=(ATOMS, 3)
+    )
 
 
 START = _start()

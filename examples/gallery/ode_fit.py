@@ -16,7 +16,12 @@ def slope(y, rates):
     """dy/dt of prey y[0] and predators y[1]."""
     birth, eaten, death, fed = rates
     prey, predators = y
-    return np.stack([birth * prey - eaten * prey * predators, fed * prey * predators - death * predators])
+    return np.stack(
+        [
+            birth * prey - eaten * prey * predators,
+            fed * prey * predators - death * predators,
+        ]
+    )
 
 
 def simulate(params):

@@ -6,10 +6,10 @@ ASSETS = 10
 _rng = np.random.default_rng(9)
 _factors = 0.1 * _rng.normal(size=(ASSETS, 3))
 COVARIANCE = np.diag(_rng.uniform(0.05, 0.3, size=ASSETS)) + _factors @ _factors.T
-# The known solution, all of whose weights are positive here: proportional to COVARIANCE^-1 1.
+# The known solution: proportional to COVARIANCE^-1 1, and all positive here.
 _solved = np.linalg.solve(COVARIANCE, np.ones(ASSETS))
 WEIGHTS = _solved / _solved.sum()
-# Scores are known up to a constant; with this one their mean is zero, as the start's.
+# Scores are known up to a constant: with this one their mean is zero.
 TRUTH = np.log(WEIGHTS) - np.mean(np.log(WEIGHTS))
 START = np.zeros(ASSETS)
 TOLERANCE = 1e-3

@@ -26,27 +26,40 @@ def meet(position, direction, vertex, curvature):
     b = dz - curvature * (z * dz + y * dy)
     way = a / (b + np.sqrt(b**2 - curvature * a))
     point = position + way[:, None] * direction
-    normal = np.stack([curvature * (point[:, 0] - vertex) - 1.0, curvature * point[:, 1]], axis=1)
+    normal = np.stack(
+        [curvature * (point[:, 0] - vertex) - 1.0, curvature * point[:, 1]], axis=1
+    )
     return point, normal / np.linalg.norm(normal, axis=1, keepdims=True)
 
 
 def spots(lens, heights, slopes):
     """Heights (len(SCREENS), n) at which rays reach the screens."""
     front, back, index = lens[0], lens[1], lens[2]
-    position = np.stack([np.full(len(heights), -10.0), heights - 10.0 * slopes], axis=1)
+    position = np.stack(
+        [np.full(len(heights), -10.0), heights - 10.0 * slopes], axis=1
+    )
     direction = np.stack([np.cos(slopes), np.sin(slopes)], axis=1)
     position, normal = meet(position, direction, 0.0, front)
     direction = refract(direction, normal, 1.0 / index)
     position, normal = meet(position, direction, THICKNESS, back)
     direction = refract(direction, normal, index)
     rise = direction[:, 1] / direction[:, 0]
-    return np.stack([position[:, 1] + (screen - position[:, 0]) * rise for screen in SCREENS])
+    return np.stack(
+        [position[:, 1] + (screen - position[:, 0]) * rise for screen in SCREENS]
+    )
 
 
 def data():
     rng = np.random.default_rng(4)
-    heights, slopes = rng.uniform(-12.0, 12.0, size=200), rng.uniform(-0.05, 0.05, size=200)
-    return heights, slopes, spots(TRUTH, heights, slopes) + 1e-4 * rng.normal(size=(len(SCREENS), 200))
+    heights, slopes = (
+        rng.uniform(-12.0, 12.0, size=200),
+        rng.uniform(-0.05, 0.05, size=200),
+    )
+    return (
+        heights,
+        slopes,
+        spots(TRUTH, heights, slopes) + 1e-4 * rng.normal(size=(len(SCREENS), 200)),
+    )
 
 
 def loss(lens, heights, slopes, seen):

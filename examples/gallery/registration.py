@@ -23,9 +23,13 @@ def sample(image, rows, columns):
 def moved(image, motion):
     """The image rotated about its middle and shifted."""
     angle, down, right = motion
-    rows, columns = np.meshgrid(np.arange(SIZE) - SIZE / 2, np.arange(SIZE) - SIZE / 2, indexing="ij")
+    rows, columns = np.meshgrid(
+        np.arange(SIZE) - SIZE / 2, np.arange(SIZE) - SIZE / 2, indexing="ij"
+    )
     turned_rows = np.cos(angle) * rows - np.sin(angle) * columns + SIZE / 2 + down
-    turned_columns = np.sin(angle) * rows + np.cos(angle) * columns + SIZE / 2 + right
+    turned_columns = (
+        np.sin(angle) * rows + np.cos(angle) * columns + SIZE / 2 + right
+    )
     return sample(image, turned_rows, turned_columns)
 
 
@@ -34,7 +38,12 @@ def picture():
     rng = np.random.default_rng(10)
     rows, columns = np.meshgrid(np.arange(SIZE), np.arange(SIZE), indexing="ij")
     image = np.zeros((SIZE, SIZE))
-    for r, c, size in zip(rng.uniform(8, 40, 7), rng.uniform(8, 40, 7), rng.uniform(3, 7, 7), strict=True):
+    for r, c, size in zip(
+        rng.uniform(8, 40, 7),
+        rng.uniform(8, 40, 7),
+        rng.uniform(3, 7, 7),
+        strict=True,
+    ):
         image += np.exp(-0.5 * ((rows - r) ** 2 + (columns - c) ** 2) / size**2)
     return image
 

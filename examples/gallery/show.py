@@ -10,6 +10,7 @@ hand. `params` is an array, a float, or a dict of them.
 from __future__ import annotations
 
 import importlib
+import math
 import statistics
 import sys
 import time
@@ -46,7 +47,7 @@ MOST_DIFFERENCE = 1e-5
 
 @dataclass
 class Result:
-    """What was found. `difference` is relative to the largest derivative; times in seconds, None where not measured."""
+    """What was found. `difference` is relative to the largest derivative; times in seconds, nan where not measured."""
 
     size: int
     difference: float
@@ -55,15 +56,19 @@ class Result:
     loss_after: float
     miss: float  # distance of the fit from the truth
     tolerance: float
-    plain: float | None = None
-    gradient: float | None = None
-    other: float | None = None  # the gradient by hand, or by finite differences
+    plain: float = math.nan
+    gradient: float = math.nan
+    other: float = math.nan  # the gradient by hand, or by finite differences
 
     @property
     def right(self):
         """Whether the gradient is that of finite differences (and the one by hand) and the fit found the truth."""
         by_hand = self.hand_difference is None or self.hand_difference <= 1e-8
-        return self.difference <= MOST_DIFFERENCE and by_hand and self.miss <= self.tolerance
+        return (
+            self.difference <= MOST_DIFFERENCE
+            and by_hand
+            and self.miss <= self.tolerance
+        )
 
 
 class Packed:
@@ -78,7 +83,9 @@ class Packed:
         self.ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])
         self.start = self.pack(model.START)
         # A change of 1 in a scaled parameter is worth as much in all of them.
-        self.scale = np.broadcast_to(np.asarray(getattr(model, "SCALE", 1.0), dtype=float), self.start.shape)
+        self.scale = np.broadcast_to(
+            np.asarray(getattr(model, "SCALE", 1.0), dtype=float), self.start.shape
+        )
         self.differentiated = ag.value_and_grad(model.loss)
 
     def pack(self, params):
@@ -90,7 +97,9 @@ class Packed:
         pieces = np.split(np.asarray(vector, dtype=float), self.ends[:-1])
         leaves = [
             float(piece[0]) if kind is float else piece.reshape(shape)
-            for piece, shape, kind in zip(pieces, self.shapes, self.kinds, strict=True)
+            for piece, shape, kind in zip(
+                pieces, self.shapes, self.kinds, strict=True
+            )
         ]
         return unflatten(self.structure, leaves)
 
@@ -109,7 +118,9 @@ class Packed:
         for i in range(vector.size):
             step = np.zeros_like(vector)
             step[i] = STEP * max(abs(vector[i]), 0.1)
-            gradient[i] = (self.loss(vector + step) - self.loss(vector - step)) / (2.0 * step[i])
+            gradient[i] = (self.loss(vector + step) - self.loss(vector - step)) / (
+                2.0 * step[i]
+            )
         return gradient
 
 
@@ -131,7 +142,13 @@ def examine(name, timing=True):
     if hasattr(model, "recovered"):
         miss = float(model.recovered(found))
     else:
-        miss = float(np.max(np.abs((packed.pack(found) - packed.pack(model.TRUTH)) / packed.scale)))
+        miss = float(
+            np.max(
+                np.abs(
+                    (packed.pack(found) - packed.pack(model.TRUTH)) / packed.scale
+                )
+            )
+        )
     result = Result(
         size=vector.size,
         difference=float(np.max(np.abs(gradient - expected)) / size),
@@ -144,7 +161,9 @@ def examine(name, timing=True):
     if timing:
         params = packed.unpack(vector)
         result.plain = median_time(lambda: model.loss(params, *packed.data))
-        result.gradient = median_time(lambda: packed.differentiated(params, *packed.data))
+        result.gradient = median_time(
+            lambda: packed.differentiated(params, *packed.data)
+        )
         if by_hand is not None:
             result.other = median_time(lambda: by_hand(params, *packed.data))
         else:
@@ -169,7 +188,14 @@ def fit(model, packed=None):
         losses.append(float(intermediate_result.fun))
 
     options = {"maxiter": 1000, "ftol": 1e-12, "gtol": 1e-8}
-    solution = minimize(scaled, packed.start / scale, jac=True, method="L-BFGS-B", callback=note, options=options)
+    solution = minimize(
+        scaled,
+        packed.start / scale,
+        jac=True,
+        method="L-BFGS-B",
+        callback=note,
+        options=options,
+    )
     losses.append(float(solution.fun))
     return packed.unpack(solution.x * scale), losses
 
@@ -178,7 +204,9 @@ def median_time(call):
     """Median seconds of a call, over at least three and at most 0.2 s."""
     times = []
     begin = time.perf_counter()
-    while len(times) < 3 or (time.perf_counter() - begin < 0.2 and len(times) < 200):
+    while len(times) < 3 or (
+        time.perf_counter() - begin < 0.2 and len(times) < 200
+    ):
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
@@ -189,15 +217,23 @@ def show(name):
     """Prints the Result of an example; ends the process with 1 if the gradient or the fit is wrong."""
     result = examine(name)
     model = importlib.import_module(f"{__package__}.{name}")
-    print(model.__doc__.splitlines()[0])
+    print((model.__doc__ or name).splitlines()[0])
     print(f"  parameters   {result.size}")
-    print(f"  gradient     {result.difference:.1e} largest difference to central differences, relative to the largest")
+    print(
+        f"  gradient     {result.difference:.1e} largest difference to central differences, relative to the largest"
+    )
     other = "central differences"
     if result.hand_difference is not None:
-        print(f"               {result.hand_difference:.1e} to the gradient by hand")
+        print(
+            f"               {result.hand_difference:.1e} to the gradient by hand"
+        )
         other = "by hand"
-    print(f"  fit          loss {result.loss_before:.6g} -> {result.loss_after:.6g}")
-    print(f"               {result.miss:.2g} from the truth (at most {result.tolerance:g})")
+    print(
+        f"  fit          loss {result.loss_before:.6g} -> {result.loss_after:.6g}"
+    )
+    print(
+        f"               {result.miss:.2g} from the truth (at most {result.tolerance:g})"
+    )
     print(
         f"  time         {1e3 * result.gradient:.3g} ms a gradient; {1e3 * result.other:.3g} ms {other}: ratio "
         f"{result.gradient / result.other:.2g}; {1e3 * result.plain:.3g} ms the loss alone: ratio "

@@ -21,7 +21,12 @@ def loss(params, points):
     width = np.exp(params["log_width"])
     shares = scores - np.log(np.sum(np.exp(scores)))
     squares = np.sum((points[:, None, :] - centres[None, :, :]) ** 2, axis=2)
-    logs = shares - 0.5 * squares / width**2 - 2.0 * params["log_width"] - np.log(2.0 * np.pi)
+    logs = (
+        shares
+        - 0.5 * squares / width**2
+        - 2.0 * params["log_width"]
+        - np.log(2.0 * np.pi)
+    )
     top = np.max(logs, axis=1, keepdims=True)
     likelihood = top[:, 0] + np.log(np.sum(np.exp(logs - top), axis=1))
     # The scores are known up to a constant: keep them near zero.
@@ -31,7 +36,10 @@ def loss(params, points):
 def data():
     rng = np.random.default_rng(6)
     which = rng.integers(3, size=400)
-    return (TRUTH["centres"][which] + np.exp(TRUTH["log_width"]) * rng.normal(size=(400, 2)),)
+    return (
+        TRUTH["centres"][which]
+        + np.exp(TRUTH["log_width"]) * rng.normal(size=(400, 2)),
+    )
 
 
 if __name__ == "__main__":

@@ -9,9 +9,13 @@ TOLERANCE = 0.08
 
 
 def second_derivatives(values):
-    """Of the natural spline through (KNOTS, values), at the knots: a tridiagonal system."""
+    """Of the natural spline through (KNOTS, values), at the knots."""
     h = np.diff(KNOTS)
-    matrix = np.diag((h[:-1] + h[1:]) / 3.0) + np.diag(h[1:-1] / 6.0, 1) + np.diag(h[1:-1] / 6.0, -1)
+    matrix = (
+        np.diag((h[:-1] + h[1:]) / 3.0)
+        + np.diag(h[1:-1] / 6.0, 1)
+        + np.diag(h[1:-1] / 6.0, -1)
+    )
     slopes = np.diff(values) / h
     inside = np.linalg.solve(matrix, np.diff(slopes))
     return np.concatenate([np.zeros(1), inside, np.zeros(1)])
@@ -27,7 +31,7 @@ def spline(values, x):
 
 
 def loss(values, x, y):
-    """Mean of the logarithm of the hyperbolic cosine: squares near zero, absolute values far out."""
+    """Mean of log cosh: squares near zero, absolute values far out."""
     return np.mean(np.log(np.cosh(spline(values, x) - y)))
 
 

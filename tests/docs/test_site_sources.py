@@ -21,7 +21,7 @@ def made(monkeypatch):
     before = set(sys.modules)
     yield importlib.import_module
     for name in set(sys.modules) - before:
-        if name.partition(".")[0] in ("make_figures", "make_gallery", "pictures", "examples"):
+        if name.partition(".")[0] in ("make_figures", "make_gallery", "examples"):
             del sys.modules[name]
 
 
@@ -59,7 +59,7 @@ def test_workloads_have_labels_in_words(made):
 def test_examples_have_titles(made):
     pytest.importorskip("matplotlib")
     gallery = made("make_gallery")
-    found = [gallery.title_and_text(name) for name in made("pictures").NAMES]
+    found = [gallery.title_and_text(name) for name in made("examples.gallery.pictures").NAMES]
     assert len(found) >= 14
     for title, text in found:
         assert 3 <= len(title) <= 48
@@ -74,3 +74,22 @@ def test_an_example_without_a_title_is_refused(made, tmp_path, monkeypatch):
     monkeypatch.setattr(gallery, "GALLERY", tmp_path)
     with pytest.raises(ValueError, match="begins with 'Title: '"):
         gallery.title_and_text("nameless")
+
+
+def test_scripts_of_the_gallery_stand_by_themselves(made):
+    pytest.importorskip("matplotlib")
+    gallery = made("make_gallery")
+    for name in made("examples.gallery.pictures").NAMES:
+        script = gallery.script(name)
+        assert "examples" not in script
+        assert "model." not in script
+        assert [line for line in script.splitlines()[6:] if len(line) > WIDEST and not line.startswith("# ")] == []
+
+
+def test_a_script_of_the_gallery_runs(made, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib").use("Agg")
+    pytest.importorskip("scipy")
+    script = made("make_gallery").script("ray_optics")  # has scales
+    monkeypatch.chdir(tmp_path)
+    exec(compile(script, "plot_ray_optics.py", "exec"), {"__name__": "__main__"})
+    assert "equals central differences: True" in capsys.readouterr().out

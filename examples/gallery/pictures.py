@@ -40,9 +40,16 @@ def gaussian_process(model, found, losses):
     grid = np.linspace(0.0, 20.0, 400)
     cross = amplitude**2 * np.exp(-0.5 * ((grid[:, None] - x) / length) ** 2)
     weights = np.linalg.solve(model.kernel(x, found), cross.T).T
-    mean, spread = weights @ y, np.sqrt(amplitude**2 + noise**2 - np.sum(weights * cross, axis=1))
-    _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained", width_ratios=(2, 1))
-    left.fill_between(grid, mean - 2 * spread, mean + 2 * spread, color="C0", alpha=0.2)
+    mean, spread = (
+        weights @ y,
+        np.sqrt(amplitude**2 + noise**2 - np.sum(weights * cross, axis=1)),
+    )
+    _, (left, right) = plt.subplots(
+        1, 2, figsize=(9, 3.4), layout="constrained", width_ratios=(2, 1)
+    )
+    left.fill_between(
+        grid, mean - 2 * spread, mean + 2 * spread, color="C0", alpha=0.2
+    )
     left.plot(grid, mean, color="C0", label="mean")
     left.plot(x, y, ".", color="0.3", label="data")
     left.legend()
@@ -71,12 +78,20 @@ def hidden_markov(model, found, losses):
     """Emission probabilities of the two states: true, at the start, and found. Right: the loss."""
     _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
     places = np.arange(6)
-    for number, (name, params) in enumerate((("start", model.START), ("truth", model.TRUTH), ("found", found))):
+    for number, (name, params) in enumerate(
+        (("start", model.START), ("truth", model.TRUTH), ("found", found))
+    ):
         emissions = model.probabilities(params)[1]
         left.bar(
-            places + 0.27 * number, np.ravel(emissions), width=0.25, color=("0.8", "0.4", "C1")[number], label=name
+            places + 0.27 * number,
+            np.ravel(emissions),
+            width=0.25,
+            color=("0.8", "0.4", "C1")[number],
+            label=name,
         )
-    left.set_xticks(places + 0.27, [f"state {s}\nsymbol {k}" for s in (1, 2) for k in (1, 2, 3)])
+    left.set_xticks(
+        places + 0.27, [f"state {s}\nsymbol {k}" for s in (1, 2) for k in (1, 2, 3)]
+    )
     left.legend()
     right.plot(losses, color="C0")
     right.set(xlabel="iteration", ylabel="negative log likelihood")
@@ -88,9 +103,15 @@ def kalman(model, found, losses):
     _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
     left.plot(series, color="C0")
     left.set(xlabel="time", ylabel="observation")
-    for number, (name, theta) in enumerate((("start", model.START), ("truth", model.TRUTH), ("found", found))):
+    for number, (name, theta) in enumerate(
+        (("start", model.START), ("truth", model.TRUTH), ("found", found))
+    ):
         right.bar(
-            np.arange(3) + 0.27 * number, np.exp(theta), width=0.25, color=("0.8", "0.4", "C1")[number], label=name
+            np.arange(3) + 0.27 * number,
+            np.exp(theta),
+            width=0.25,
+            color=("0.8", "0.4", "C1")[number],
+            label=name,
         )
     right.set_xticks(np.arange(3) + 0.27, ["observation", "level", "slope"])
     right.set(ylabel="standard deviation")
@@ -100,11 +121,15 @@ def kalman(model, found, losses):
 def lennard_jones(model, found, losses):
     """The seven atoms where the search began, and where it ended: a pentagonal bipyramid."""
     figure = plt.figure(figsize=(9, 3.8), layout="constrained")
-    for number, (name, positions) in enumerate((("start", model.START), ("found", found))):
+    for number, (name, positions) in enumerate(
+        (("start", model.START), ("found", found))
+    ):
         axes = figure.add_subplot(1, 2, number + 1, projection="3d")
         for i, j in zip(model.FIRST, model.SECOND, strict=True):
             if np.linalg.norm(positions[i] - positions[j]) < 1.3:
-                axes.plot(*zip(positions[i], positions[j], strict=True), color="0.6")
+                axes.plot(
+                    *zip(positions[i], positions[j], strict=True), color="0.6"
+                )
         axes.scatter(*positions.T, s=180, color="C1", depthshade=True)
         axes.set_title(f"{name}: energy {float(model.loss(positions)):.3f}")
         axes.set_axis_off()
@@ -117,7 +142,9 @@ def ode_fit(model, found, losses):
     _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
     for number, name in enumerate(("prey", "predators")):
         left.plot(times, counts[:, number], "o", color=f"C{number}", markersize=4)
-        left.plot(times, model.simulate(found)[:, number], color=f"C{number}", label=name)
+        left.plot(
+            times, model.simulate(found)[:, number], color=f"C{number}", label=name
+        )
     left.set(xlabel="time", ylabel="count")
     left.legend()
     right.semilogy(losses, color="C0")
@@ -149,8 +176,20 @@ def orbit(model, found, losses):
 def portfolio(model, found, losses):
     """The weights that were found, beside the solution in closed form."""
     _, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
-    axes.bar(np.arange(model.ASSETS) - 0.2, model.WEIGHTS, width=0.38, color="0.5", label="closed form")
-    axes.bar(np.arange(model.ASSETS) + 0.2, model.weights(found), width=0.38, color="C1", label="found")
+    axes.bar(
+        np.arange(model.ASSETS) - 0.2,
+        model.WEIGHTS,
+        width=0.38,
+        color="0.5",
+        label="closed form",
+    )
+    axes.bar(
+        np.arange(model.ASSETS) + 0.2,
+        model.weights(found),
+        width=0.38,
+        color="C1",
+        label="found",
+    )
     axes.set(xlabel="asset", ylabel="weight")
     axes.legend()
 
@@ -160,10 +199,28 @@ def ray_optics(model, found, losses):
     heights, slopes, seen = model.data()
     _, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
     for number, screen in enumerate(model.SCREENS):
-        axes[number].plot(heights, model.spots(model.START, heights, slopes)[number], ".", color="0.8", label="start")
-        axes[number].plot(heights, seen[number], "o", color="0.3", markersize=4, label="measured")
-        axes[number].plot(heights, model.spots(found, heights, slopes)[number], ".", color="C1", label="found")
-        axes[number].set(xlabel="height at the lens (mm)", ylabel="height on the screen (mm)", title=f"{screen:g} mm")
+        axes[number].plot(
+            heights,
+            model.spots(model.START, heights, slopes)[number],
+            ".",
+            color="0.8",
+            label="start",
+        )
+        axes[number].plot(
+            heights, seen[number], "o", color="0.3", markersize=4, label="measured"
+        )
+        axes[number].plot(
+            heights,
+            model.spots(found, heights, slopes)[number],
+            ".",
+            color="C1",
+            label="found",
+        )
+        axes[number].set(
+            xlabel="height at the lens (mm)",
+            ylabel="height on the screen (mm)",
+            title=f"{screen:g} mm",
+        )
     axes[0].legend()
 
 
@@ -191,7 +248,11 @@ def soft_clustering(model, found, losses):
     axes.plot(*points.T, ".", color="0.7", markersize=4)
     axes.plot(*model.START["centres"].T, "x", color="0.3", label="start")
     for centre in found["centres"]:
-        axes.add_patch(plt.Circle(centre, 2 * np.exp(found["log_width"]), fill=False, color="C1"))
+        axes.add_patch(
+            plt.Circle(
+                centre, 2 * np.exp(found["log_width"]), fill=False, color="C1"
+            )
+        )
     axes.plot(*found["centres"].T, "o", color="C1", label="found")
     axes.set_aspect("equal")
     axes.legend()
@@ -203,10 +264,20 @@ def spline_fit(model, found, losses):
     grid = np.linspace(0.0, 10.0, 400)
     _, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
     axes.plot(x, y, ".", color="0.7", markersize=4, label="data")
-    axes.plot(grid, model.spline(model.TRUTH, grid), color="0.2", linestyle="--", label="truth")
+    axes.plot(
+        grid,
+        model.spline(model.TRUTH, grid),
+        color="0.2",
+        linestyle="--",
+        label="truth",
+    )
     axes.plot(grid, model.spline(found, grid), color="C1", label="found")
     axes.plot(model.KNOTS, found, "o", color="C1")
     axes.legend()
 
 
-NAMES = tuple(name for name, value in list(globals().items()) if callable(value) and value.__module__ == __name__)
+NAMES = tuple(
+    name
+    for name, value in list(globals().items())
+    if callable(value) and value.__module__ == __name__
+)
