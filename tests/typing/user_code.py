@@ -143,8 +143,8 @@ def tensors() -> None:
     assert_type(x[0], ag.Tensor)
     assert_type(y.shape, tuple[int, ...])
     y.sum().backward()
+    assert_type(x.grad, ag.Tensor | Any)  # None before backward, which nobody has to ask for
     assert x.grad is not None
-    assert_type(x.grad, ag.Tensor)
     values: Vector = x.grad.numpy()
     x.grad = None
     with ag.no_grad():

@@ -23,6 +23,7 @@ t.unsqueeze(0)  # error
 t.sum(dim=0)  # error
 t.backwards()  # error
 t.requires_grad = "yes"  # error
+t.grad = np.ones(1)  # error
 ag.cat([t, t])  # error
 np.sum(t).backwards()  # error
 np.sum(t).item(0)

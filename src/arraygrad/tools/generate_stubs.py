@@ -317,7 +317,8 @@ def _members(cls, qualified, compiled):
             body.append(f"def {name}(self) -> {types or 'Any'}: ...")
             if types_of.is_writable(cls, name, value):
                 body.append(f"@{name}.setter")
-                body.append(f"def {name}(self, value: {types or 'Any'}) -> None: ...")
+                given = types_of.SETTERS.get(f"{qualified}.{name}", types or "Any")
+                body.append(f"def {name}(self, value: {given}) -> None: ...")
         elif not name.startswith("__"):
             body.append(f"{name}: {types or 'Any'}")
     return body or ["..."]

@@ -172,7 +172,7 @@ MEMBERS = {
         "sort": "None",
         "tobytes": "bytes",
         "flags": "Any",
-        "grad": "Tensor | None",
+        "grad": "Tensor | Any",  # None before backward, which `w -= rate * w.grad` need not ask for
         "grad_fn": "Any",
         "imag": "Tensor",
         "is_leaf": "builtins.bool",
@@ -200,6 +200,9 @@ MEMBERS = {
     "arraygrad.backends.cuda.graphs.CapturedGraph.__enter__": "Self",
     "arraygrad.backends.cuda.graphs.CapturedGraph.launch": "None",
 }
+
+# What may be assigned to an attribute, where that is not what it gives.
+SETTERS = {"arraygrad.core.tensor.Tensor.grad": "Tensor | None"}
 
 # Attributes that may be set.
 _WRITABLE = frozenset(("Tensor.array", "Tensor.grad", "Tensor.requires_grad"))
