@@ -2,7 +2,7 @@
 
 May import: autograd, core.containers, core.inplace, core.tensor, engine, implicit.lifting, implicit.stores,
 namespaces.kinks, scipy, scipy._agreement, scipy._core, scipy._guards, scipy._libraries,
-scipy._on_host, numpy, SciPy.
+scipy._on_host, scipy._signatures, numpy, SciPy.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
 
@@ -41,6 +41,7 @@ from arraygrad.scipy._core import over_core
 from arraygrad.scipy._guards import NotDifferentiable, guarded, kind_of, mirror, raw, watched
 from arraygrad.scipy._libraries import is_foreign, library_of, namesake, same_memory
 from arraygrad.scipy._on_host import composed_on, gradients_on
+from arraygrad.scipy._signatures import binder, parsed, signature_of
 
 __all__ = [
     "REGISTRY", "Chapter", "Rule", "composed", "composition", "constant", "formulas", "gradients_of_composition",
@@ -116,7 +117,7 @@ class Rule:
             If they do not fit the signature.
         """
         if self.binder is None:
-            self.binder = _binder(self.signature)
+            self.binder = binder(self.signature)
         return self.binder(args, kwargs)
 
     @property
@@ -156,7 +157,7 @@ def composed(name, values, of, source, *, order="any", refuse=None, same=True, i
 
             return gradients_of_composition(call, g, tensors, ans, name if same else None)
 
-        signature = _signature(values, formula)
+        signature = signature_of(values, formula)
         rule = Rule(name, tuple(of.split()), source, order, values, refuse=refuse or {}, signature=signature)
         rule.gradients = pull
         rule.whole = formula if same else None
@@ -192,7 +193,7 @@ def ruled(name, values, of, source, *, order="any", refuse=None, signature=None,
                     found[key] = found[key]()
             return [_leaf_of(found.get(key), place) for key, place in at]
 
-        shown = parsed(signature) if signature else _signature(values, None)
+        shown = parsed(signature) if signature else signature_of(values, None)
         rule = Rule(name, parameters, source, order, values, refuse=refuse or {}, signature=shown)
         rule.gradients = pull
         rule.known = frozenset((*names, *parameters, *inert.split()))
@@ -213,7 +214,7 @@ def formulas(name, values, source, signature=None, *, order="any", refuse=None, 
         found = {key: by[key](**{n: given[n] for n in wanted[key] if n in given}) for key in {key for key, _ in at}}
         return [_leaf_of(found[key], place) for key, place in at]
 
-    shown = parsed(signature) if signature else _signature(values, None)
+    shown = parsed(signature) if signature else signature_of(values, None)
     rule = Rule(name, tuple(by), source, order, values, refuse=refuse or {}, signature=shown)
     rule.gradients = pull
     rule.known = frozenset(shown.parameters) - {"out", "diff_n"}  # another result than the formula's
@@ -319,7 +320,7 @@ def constant(name, original, refuse=None, signature=None):
         return (original if library is None else namesake(name, library, kwargs))(*args, **kwargs)
 
     rule = REGISTRY[name] = Rule(name, (), "", "", original, call, reason="constant", refuse=refuse or {})
-    rule.signature = parsed(signature) if signature else _signature(original, call) if refuse else None
+    rule.signature = parsed(signature) if signature else signature_of(original, call) if refuse else None
     return call
 
 
@@ -726,67 +727,6 @@ class _nothing:
 
     def __exit__(self, *exc):
         return False
-
-
-# -- signatures -------------------------------------------------------------------------------------------------------
-
-
-def parsed(text):
-    names = {}
-    exec(f"def f({text}): pass", names)  # the text is a constant of a chapter
-    return inspect.signature(names["f"])
-
-
-def _signature(values, formula):
-    try:
-        found = inspect.signature(values)
-    except (TypeError, ValueError):
-        if formula is None:
-            raise
-        return inspect.signature(formula)
-    kinds = {p.kind for p in found.parameters.values()}
-    hidden = kinds == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}  # behind a wrapper
-    return inspect.signature(formula) if hidden and formula is not None else found
-
-
-def _binder(signature):
-    """What `Rule.bind` does for a signature: where it has no * parameter, by Python's own call, which costs a tenth."""
-    parameters = signature.parameters.values()
-    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
-        return functools.partial(_bound, signature)
-    space = {"_absent": object()}
-    plain = [p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else _ABSENT) for p in parameters]
-    lines = [f"def bind{signature.replace(parameters=plain, return_annotation=signature.empty)}:", "    _given = {}"]
-    for p in plain:
-        given = "" if p.default is p.empty else f"if {p.name} is not _absent: "
-        lines.append(f"    {given}_given[{p.name!r}] = {p.name}")
-    exec("\n".join([*lines, "    return _given"]), space)  # names of parameters, which are identifiers
-    quick = space["bind"]
-
-    def bind(args, kwargs):
-        try:
-            return quick(*args, **kwargs)
-        except TypeError:
-            return _bound(signature, args, kwargs)  # its error says more
-
-    return bind
-
-
-class _Absent:
-    def __repr__(self):
-        return "_absent"
-
-
-_ABSENT = _Absent()
-
-
-def _bound(signature, args, kwargs):
-    """Arguments of **kwargs stand among the named ones; those of *args are one tuple under its name."""
-    bound = dict(signature.bind(*args, **kwargs).arguments)
-    for parameter in signature.parameters.values():
-        if parameter.kind is parameter.VAR_KEYWORD and parameter.name in bound:
-            bound.update(bound.pop(parameter.name))
-    return bound
 
 
 # -- what has no rule -------------------------------------------------------------------------------------------------

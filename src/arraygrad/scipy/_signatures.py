@@ -1,0 +1,71 @@
+"""Signatures of SciPy's functions, and what binds arguments by them.
+
+May import: the standard library.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+__all__ = ["binder", "parsed", "signature_of"]
+
+
+def parsed(text):
+    """The signature with these parameters, written as in a `def`."""
+    names = {}
+    exec(f"def f({text}): pass", names)  # the text is a constant of a chapter
+    return inspect.signature(names["f"])
+
+
+def signature_of(values, formula):
+    """The signature of SciPy's function; that of the formula where Python knows none, or a wrapper hides it."""
+    try:
+        found = inspect.signature(values)
+    except (TypeError, ValueError):
+        if formula is None:
+            raise
+        return inspect.signature(formula)
+    kinds = {p.kind for p in found.parameters.values()}
+    hidden = kinds == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}  # behind a wrapper
+    return inspect.signature(formula) if hidden and formula is not None else found
+
+
+def binder(signature):
+    """What `Rule.bind` does for a signature: where it has no * parameter, by Python's own call, which costs a tenth."""
+    parameters = signature.parameters.values()
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+        return functools.partial(_bound, signature)
+    space = {"_absent": object()}
+    plain = [p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else _ABSENT) for p in parameters]
+    lines = [f"def bind{signature.replace(parameters=plain, return_annotation=signature.empty)}:", "    _given = {}"]
+    for p in plain:
+        given = "" if p.default is p.empty else f"if {p.name} is not _absent: "
+        lines.append(f"    {given}_given[{p.name!r}] = {p.name}")
+    exec("\n".join([*lines, "    return _given"]), space)  # names of parameters, which are identifiers
+    quick = space["bind"]
+
+    def bind(args, kwargs):
+        try:
+            return quick(*args, **kwargs)
+        except TypeError:
+            return _bound(signature, args, kwargs)  # its error says more
+
+    return bind
+
+
+class _Absent:
+    def __repr__(self):
+        return "_absent"
+
+
+_ABSENT = _Absent()
+
+
+def _bound(signature, args, kwargs):
+    """Arguments of **kwargs stand among the named ones; those of *args are one tuple under its name."""
+    bound = dict(signature.bind(*args, **kwargs).arguments)
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD and parameter.name in bound:
+            bound.update(bound.pop(parameter.name))
+    return bound
