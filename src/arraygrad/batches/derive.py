@@ -90,22 +90,15 @@ def apply_on_rows(op, bound: tuple, n: int) -> Any:
     The calls of array functions that it takes are kept, and replayed for arguments of the same kinds: Note [Small
     programs] (3) in program/values.py. A tape gets them one by one.
     """
-    key, values = _Key((op, n)), list(bound)
+    values = list(bound)
     arrays: list[Any] = []
-    plan = CALLS.find(key, 0, values, (), arrays)
+    plan = CALLS.find(op, n, values, (), arrays)
     if plan is None:
-        return _planned(op, key, bound, n) if all(_is_plannable(arg) for arg in bound) else derived(op, bound, n)
+        return _planned(op, bound, n) if all(_is_plannable(arg) for arg in bound) else derived(op, bound, n)
     if plan.program is None or any(one.tape is not None for one in batched_in(values)):
         return derived(op, bound, n)
     made = [Batched(one, n) for one in plan.program.replay(arrays)]
     return wrapped(op, made if op.entry.results is not None else made[0])
-
-
-class _Key(tuple):
-    """An operation and a number of rows, as `Plans` asks for them."""
-
-    __slots__ = ()
-    rules = (None,)
 
 
 CALLS = Plans(namespace)  # a plan without a program: values are read, or a result is the same in all rows
@@ -124,7 +117,7 @@ def _is_plannable(arg: Any) -> bool:
     return type(arg) in _STATIC or isinstance(arg, numpy.dtype)
 
 
-def _planned(op, key: _Key, bound: tuple, n: int) -> Any:
+def _planned(op, bound: tuple, n: int) -> Any:
     """The operation; what it calls is kept."""
     tape, inputs, program = Tape(), [], None
 
@@ -144,7 +137,7 @@ def _planned(op, key: _Key, bound: tuple, n: int) -> Any:
             program = tape.program(inputs, found, _LARGEST_CONSTANTS)
         found = [Batched(one.values, one.rows) if type(one) is Batched else one for one in found]
         made = wrapped(op, found if op.entry.results is not None else found[0])
-    CALLS.keep(key, 0, list(bound), (), program)
+    CALLS.keep(op, n, list(bound), (), program)
     return made
 
 

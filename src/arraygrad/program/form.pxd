@@ -38,7 +38,7 @@ cdef class Plan:
 
 cdef class Plans:
     cdef tuple same                 # objects that arguments may be, as they are
-    cdef dict of                    # op -> list per input of its plans, those found last in front
+    cdef dict of                    # op -> number -> plans, those found last in front
     cdef int n
 
     cpdef Plan find(self, object op, int k, list args, tuple extra, list found)

@@ -247,7 +247,8 @@ cdef class Plans:
     """Plans(*same)
 --
 
-    The programs of rules, by what the rules were given: `same` are objects that may be among it as they are.
+    Programs by an operation, a number and the arguments that they serve. The number says which rule of the operation it
+    is, or for how many rows. `same` are objects that may be among the arguments as they are.
     """
 
     def __init__(self, *same):
@@ -256,13 +257,12 @@ cdef class Plans:
 
     cpdef Plan find(self, object op, int k, list args, tuple extra, list found):
         """The plan for arguments of such kinds and an equal `extra`; the arrays in them are added to `found`."""
-        cdef list rules, plans
+        cdef dict kept = <dict>self.of.get(op)
+        cdef list plans = None if kept is None else <list>kept.get(k)
         cdef Plan plan
         cdef Py_ssize_t i, j
-        rules = <list>self.of.get(op)
-        if rules is None:
+        if plans is None:
             return None
-        plans = <list>rules[k]
         for i in range(len(plans)):
             plan = <Plan>plans[i]
             if len(plan.kinds) != len(args):
@@ -273,7 +273,7 @@ cdef class Plans:
             else:
                 if plan.extra == extra:
                     if i:
-                        rules[k] = [plan, *plans[:i], *plans[i + 1:]]      # a new list: threads may read the old one
+                        kept[k] = [plan, *plans[:i], *plans[i + 1:]]       # a new list: threads may read the old one
                     return plan
             del found[:]
         return None
@@ -290,19 +290,19 @@ cdef class Plans:
         NoKind if there is an argument of which no kind is known.
         """
         cdef Plan plan = Plan.__new__(Plan)
-        cdef list rules
+        cdef dict kept
         plan.kinds = tuple([kind_of(arg, self.same, []) for arg in args])
         plan.extra, plan.program = extra, program
         before = self.find(op, k, args, extra, [])
         if self.n >= MOST:
             self.of, self.n = {}, 0
-        rules = self.of.setdefault(op, [[] for _ in op.rules])
-        rules[k] = [plan, *[one for one in rules[k] if one is not before][:MOST_OF_ONE - 1]]
+        kept = self.of.setdefault(op, {})
+        kept[k] = [plan, *[one for one in kept.get(k, ()) if one is not before][:MOST_OF_ONE - 1]]
         self.n += 1
         return plan
 
     def __len__(self):
-        return sum([len(plans) for rules in self.of.values() for plans in rules])
+        return sum([len(plans) for kept in self.of.values() for plans in kept.values()])
 
     def clear(self):
         """Forget all programs."""
