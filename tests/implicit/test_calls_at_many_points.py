@@ -184,8 +184,9 @@ def with_two_names_in_a_branch(t, y, a, b):
 
 @pytest.mark.parametrize("f", [by_math, with_plain_arrays, with_two_names, with_two_names_in_a_branch])
 def test_what_has_no_form_for_the_points_of_a_branch_says_so(f):
+    random = np.random.default_rng(4)
     with pytest.raises(NoForm):
-        calls_of(f).linear(T, Y)
+        calls_of(f).linear(random.uniform(0.0, 1.0, 40), random.uniform(0.2, 1.5, (40, 3)))
 
 
 class Working:

@@ -170,3 +170,32 @@ def test_a_right_side_that_makes_numbers_of_the_state_is_refused():
 def test_an_initial_value_alone_and_a_solution_that_depends_on_nothing():
     f = lambda y0: integrate.solve_ivp(lambda t, y: 0.0 * y + 1.0, (0.0, 1.0), y0).y[:, -1].sum()
     np.testing.assert_allclose(ag.grad(f)(Y0), [1.0, 1.0], rtol=1e-12)
+
+
+MIXED = np.random.default_rng(5).standard_normal((30, 30)) / 30.0
+
+
+def chain(t, y, k):
+    """Thirty values, with a branch and a plain array: it is called at one point at a time."""
+    pushed = k[0] * np.roll(y, 1) - k[1] * y**2 + MIXED @ y
+    return pushed + np.sin(3.0 * t) if y[0] > 0.5 else pushed
+
+
+@pytest.mark.parametrize("times", TIMES)
+@pytest.mark.parametrize("method", METHODS)
+def test_large_states_are_walked_back_by_products(method, times):
+    start, at = np.random.default_rng(6).uniform(0.3, 0.9, 30), TIMES[times]
+    weights = np.random.default_rng(3).uniform(0.5, 1.0, (30, 100))
+
+    def loss_by(library):
+        def loss(y0, k):
+            y = library.solve_ivp(chain, (0.0, 1.0), y0, method, at, args=(k,), **LOOSE).y
+            return np.sum(y * weights[:, : y.shape[1]]) + y[0, -1] ** 2
+
+        return loss
+
+    by_start, by_k = ag.grad(loss_by(integrate), argnums=(0, 1))(start, K)
+    loss, random = loss_by(plain), np.random.default_rng(7)
+    for found, f, x in ((by_start, lambda x: loss(x, K), start), (by_k, lambda x: loss(start, x), K)):
+        move = random.uniform(-1.0, 1.0, x.shape)
+        assert np.sum(found * move) == pytest.approx(along(f, x, move), rel=1e-8, abs=1e-10)

@@ -178,8 +178,10 @@ def test_first_and_second_derivatives_by_what_is_read(place, solver):
     k = 1.3
     f = lambda k: solve(PLACES[place](formula, k))
     first = ag.grad(f)
-    expected = differences(given(formula, solve), k, 1e-3)
-    assert first(k) == pytest.approx(expected, rel=2e-6)
+    # SciPy's minimize takes its gradients by differences: its solution is exact to 1e-8 alone.
+    step, close = (1e-2, 1e-5) if solver == "minimize" else (1e-3, 2e-6)
+    expected = differences(given(formula, solve), k, step)
+    assert first(k) == pytest.approx(expected, rel=close)
     if solver in ("brentq", "root", "implicit.minimize", "implicit.solve_ivp"):
         assert ag.grad(first)(k) == pytest.approx(differences(first, k, 1e-3), rel=2e-5)
 

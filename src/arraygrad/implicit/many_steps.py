@@ -25,7 +25,7 @@ __all__ = ["Calls", "NoForm", "Points", "carried", "gradients_of_steps", "jacobi
 
 _ELEMENTS = 1 << 20  # of the largest arrays
 _FEW = 4  # points that are called one by one, of those where the solver had other values
-_BRANCHES = 8  # values that a right side may read for points to be called together
+_BRANCHES, _POINTS = 8, 3  # values that a right side may read for points to be called together, and points of each
 _TILED = 1 << 15  # elements of all Jacobians that are computed by one call: its arithmetic costs less than calls
 
 
@@ -178,16 +178,16 @@ class Calls:
         differs by point, it is called for the points of each of them, if these are at most `branches`.
         """
         m, n = y.shape
-        at = [*range(m)]
-        at += [m - 1] * (-m % (1 << max(m.bit_length() - 4, 0)))  # few numbers of rows: what operations call is kept
-        k = len(at)
+        k = m + -m % (1 << max(m.bit_length() - 4, 0))  # few numbers of rows: what operations call is kept
+        at = numpy.minimum(numpy.arange(n * k) % k, m - 1)
         try:
-            values, pull = at_once(self.f, numpy.tile(t[at], n), numpy.tile(y[at], (n, 1)), self.parameters, apart=True)
+            values, pull = at_once(self.f, t[at], y[at], self.parameters, apart=True)
             by_y, *rest = pull(numpy.repeat(numpy.eye(n), k, axis=0))
         except NoForm as error:
             read = read_by_point(error)
             kinds = () if read is None else numpy.unique(read[:k])
-            if not 1 < len(kinds) <= branches or not numpy.array_equal(kinds, kinds):  # nan
+            most = min(branches, m // _POINTS)
+            if not 1 < len(kinds) <= most or not numpy.array_equal(kinds, kinds):  # nan
                 raise
             groups = [numpy.flatnonzero(read[:m] == kind) for kind in kinds]
             parts = [self._derivatives(t[one], y[one], len(one) // 2, branches - len(kinds) + 1) for one in groups]

@@ -34,7 +34,7 @@ def apply(op, bound: tuple) -> Any:
     ValueError
         For arrays of several numbers of rows; and the errors of the operation itself.
     """
-    found = batched_in(list(bound))
+    found = batched_in(bound)
     if op.entry.kind == "query":
         return plain_call(op)(*[_dtype_of(arg) for arg in bound])
     n = rows_of(found)
@@ -49,19 +49,31 @@ def batched_in(value: Any) -> list[Batched]:
     """The Batched in an argument: itself, in a list, in a key."""
     if type(value) is Batched:
         return [value]
-    if type(value) in (list, tuple):
-        return [found for one in value for found in batched_in(one)]
     if type(value) is slice:
-        return [found for one in (value.start, value.stop, value.step) for found in batched_in(one)]
-    return []
+        value = (value.start, value.stop, value.step)
+    found: list[Batched] = []
+    if type(value) in _PARTS:
+        for one in value:
+            kind = type(one)
+            if kind is Batched:
+                found.append(one)
+            elif kind in _PARTS or kind is slice:
+                found += batched_in(one)
+    return found
+
+
+_PARTS = (list, tuple)
 
 
 def rows_of(arrays: list[Batched]) -> int | None:
     """How many rows arrays have together. ValueError where they differ."""
-    found = {one.rows for one in arrays if one.rows is not None}
-    if len(found) > 1:
-        raise ValueError(f"arrays of {sorted(found)} rows in one operation")
-    return found.pop() if found else None
+    rows = None
+    for one in arrays:
+        if one.rows is not None and one.rows != rows:
+            if rows is not None:
+                raise ValueError(f"arrays of {sorted({rows, one.rows})} rows in one operation")
+            rows = one.rows
+    return rows
 
 
 def _dtype_of(arg: Any) -> Any:

@@ -58,7 +58,7 @@ def _function(op):
 
     def function(*args, **kwargs):
         bound = bind(args, kwargs)
-        if batched_in(list(bound)):
+        if batched_in(bound):
             return apply(op, bound)
         return _constant(plain_call(op)(*bound))
 
