@@ -121,16 +121,28 @@ def special(g):
 
 NAMED = frozenset(re.findall(r"\w+", Path(__file__).read_text(encoding="utf-8")))
 NEW = catalogue_table.new(NAMED)
+TOGETHER = catalogue_table.together(NAMED)
+DOUBLE_ONLY |= TOGETHER.keys()  # they may factor matrices
 
 
 def new(g):
     """Functions of the table that are not named here."""
     op = g.rng.choice(list(NEW))
     register = g.pick(kinds="f", min_ndim=catalogue_table.fewest_axes(op))
+    if register is None:
+        return None
     argument, need = within(g, register, NEW[op])
     along = catalogue_table.options(g, op, register)
     op = catalogue_table.path(op)
     return g.step(f"{{}} = xp.{op}({argument}{along})", op, need=need)
+
+
+def together(g):
+    """Functions of several arrays that are not named here, each of these a sample's that moves with a register."""
+    op = g.rng.choice(list(TOGETHER))
+    moved = f"0.05 * xp.sin(xp.sum({g.pick(kinds='f')}))"
+    arrays = ", ".join(f"xp.asarray(np.array({array})) + {moved}" for array in TOGETHER[op])
+    return g.step(f"{{}} = xp.{catalogue_table.path(op)}({arrays})", op)
 
 
 def kinked(g):
@@ -557,4 +569,5 @@ ENTRIES = [
 ]  # fmt: skip
 ENTRIES += catalogue_numpy.ENTRIES
 ENTRIES += [(new, 3)] if NEW else []
-__all__ = ["DOUBLE_ONLY", "ENTRIES", "NAMED", "NEW", "Step"]
+ENTRIES += [(together, 3)] if TOGETHER else []
+__all__ = ["DOUBLE_ONLY", "ENTRIES", "NAMED", "NEW", "TOGETHER", "Step"]

@@ -1,7 +1,8 @@
-"""Functions of one array that the table has and no entry of the catalogue names: a new operation is used at once,
-elementwise or along axes.
+"""Functions that the table has and no entry of the catalogue names: a new operation is used at once, of one array
+elementwise or along axes, or of several arrays on whole cores of axes.
 
-Where a function may be used its samples say (tests/ops/samples): between the smallest and the largest real argument,
+Functions of several arrays are used close to the real arrays of a sample, which may be anything that they take.
+Where a function of one array may be used its samples say (tests/ops/samples): between the smallest and the largest real argument,
 and on the longest part of that without a kink. The references run the forward of the table: on plain NumPy, whose
 differences know nothing of the rule, and on PyTorch, which differentiates it.
 Imports of arraygrad: the table.
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from arraygrad.ops import TABLE
+from arraygrad.ops import OPS, TABLE
 from arraygrad.ops.structure import axis_parameter, structure_of
 
 from .program import MARGIN
@@ -33,6 +34,21 @@ def new(words):
             interval = None if name in words else where(name)
             if interval is not None:
                 found[name] = interval
+    return found
+
+
+def together(words):
+    """{name: arrays of a sample, as lists} of the functions of several arrays and one result, on cores of axes, with a
+    forward, that are none of `words`.
+    """
+    found = {}
+    for name, entry in TABLE.items():
+        several = len(entry.rules) > 1 and required(entry) == list(entry.rules) and not entry.results
+        if entry.kind == "core" and several and entry.forward and not name.startswith("_") and name not in words:
+            real = [s for s in samples_of(name) if s.expected is None and all(a.dtype.kind == "f" for a in s.arrays)]
+            arrays = [[a.tolist() for a in s.arrays] for s in real if len(s.arrays) == len(entry.rules)]
+            if arrays:
+                found[name] = arrays[0]
     return found
 
 
@@ -58,13 +74,17 @@ def options(g, name, argument):
     return f", {along}={axis}" + (g.keepdims() if "keepdims" in entry.signature else "")
 
 
-def where(name):
-    """The interval on which a function is used; None where its samples leave none."""
+def samples_of(name):
     if SAMPLES not in sys.path:
         sys.path.append(SAMPLES)
     from samples import samples
 
-    real = [s for s in samples(name) if len(s.arrays) == 1 and s.arrays[0].dtype.kind == "f"]
+    return samples(name)
+
+
+def where(name):
+    """The interval on which a function is used; None where its samples leave none."""
+    real = [s for s in samples_of(name) if len(s.arrays) == 1 and s.arrays[0].dtype.kind == "f"]
     points = np.concatenate([s.arrays[0].ravel() for s in real if s.expected is None] or [np.zeros(0)])
     kinks = np.concatenate([s.arrays[0].ravel() for s in real if s.expected is not None] or [np.zeros(0)])
     if not points.size:
@@ -78,7 +98,9 @@ def where(name):
 def reference(space, name):
     """The function `name` by the table's forward, or None; `space` is the namespace it gets."""
     entry = TABLE.get(name)
-    return entry and entry.forward and (lambda *arrays: entry.forward(space, *arrays))
+    if entry is None or not entry.forward:
+        return None
+    return lambda *arrays, **options: entry.forward(space, *OPS[name].bind(arrays, options))
 
 
 def path(name):

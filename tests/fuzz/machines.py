@@ -111,7 +111,7 @@ class Space:
         composed = reference(self, name)
         if composed is None:
             raise AttributeError(f"neither NumPy nor the table has {name}")
-        return lambda *arrays: composed(*arrays)[()]
+        return lambda *arrays, **options: composed(*arrays, **options)[()]
 
     def asarray(self, value, dtype=None):
         value = np.asarray(value, dtype=dtype)

@@ -87,7 +87,7 @@ def test_programs_are_made_and_checked_where_there_is_no_pytorch():
 
 
 def test_programs_use_every_differentiable_operation_of_the_table():
-    known = {*catalogue.NAMED, *catalogue.NEW, *LEFT_OUT}
+    known = {*catalogue.NAMED, *catalogue.NEW, *catalogue.TOGETHER, *LEFT_OUT}
     chapters = [n for n, e in TABLE.items() if e.rules and e.chapter != "internal" and not n.startswith("_")]
     missing = [name for name in chapters if name not in known]
     assert not missing, f"write a statement of {', '.join(missing)} into tests/fuzz/catalogue.py"
@@ -109,6 +109,26 @@ def test_a_function_along_axes_that_the_catalogue_does_not_name_is_called_with_a
     calls = {catalogue_table.options(g, name, "a") for name in ("logsumexp", "softmax") for _ in range(60)}
     assert {", axis=None", ", axis=-2", ", axis=1", ", axis=(0, 1), keepdims=True"} <= calls
     assert catalogue_table.options(g, "sigmoid", "a") == ""
+
+
+def test_a_function_of_several_arrays_that_the_catalogue_does_not_name_is_used_close_to_a_sample(monkeypatch):
+    found = catalogue_table.together(catalogue.NAMED - {"cross"})
+    assert set(found) == {*catalogue.TOGETHER, "cross"}
+    monkeypatch.setattr(catalogue, "TOGETHER", {"cross": found["cross"]})
+    g = Generator(3)
+    g.env, g.registers, g.count = {"a": np.ones((2, 3))}, ["a"], 0
+    step = catalogue.together(g)
+    assert step.code.count("0.05 * xp.sin(xp.sum(a))") == 2
+    assert step.ops == ("cross",)
+
+
+def test_a_function_along_axes_is_passed_over_where_no_register_has_any(monkeypatch):
+    monkeypatch.setattr(catalogue, "NEW", {"softmax": (-1.0, 1.0)})
+    g = Generator(3)
+    g.env, g.registers = {"a": np.ones(())}, ["a"]
+    assert catalogue.new(g) is None
+    found = catalogue_table.reference(np, "softmax")(np.zeros((2, 4)), axis=0)
+    np.testing.assert_array_equal(found, np.full((2, 4), 0.5))
 
 
 def test_programs_are_the_same_for_the_same_seed():
