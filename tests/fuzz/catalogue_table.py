@@ -2,9 +2,9 @@
 elementwise or along axes, or of several arrays on whole cores of axes.
 
 Functions of several arrays are used close to the real arrays of a sample, which may be anything that they take.
-Where a function of one array may be used its samples say (tests/ops/samples): between the smallest and the largest real argument,
-and on the longest part of that without a kink. The references run the forward of the table: on plain NumPy, whose
-differences know nothing of the rule, and on PyTorch, which differentiates it.
+Where a function of one array may be used its samples say (tests/ops/samples): between the smallest and the largest
+real argument, and on the longest part of that without a kink. The references run the forward of the table: on plain
+NumPy, whose differences know nothing of the rule, and on PyTorch, which differentiates it.
 Imports of arraygrad: the table.
 """
 
