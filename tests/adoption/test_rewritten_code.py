@@ -246,6 +246,15 @@ def test_functions_of_all_kinds_are_found_in_their_source(program, kind):
     np.testing.assert_allclose(ag.grad(f)(1.3), _slope(f, 1.3), rtol=1e-7)
 
 
+def test_code_of_modules_that_are_not_named_stays(program):
+    f = program(f"{HEAD}\ndef g(x):\n    v = X.copy()\n    v[0] = x\n    return v.sum()\ndef f(x):\n    return g(x)\n")
+    assert ag.grad(f)(2.0) == 3.0
+    for one in (f, f.__globals__["g"]):
+        with pytest.raises(TypeError, match="can't be written into a plain array"):
+            ag.grad(one, adopt=(__name__,))(2.0)
+        assert ag.grad(one, adopt=("of_a_program",))(2.0) == 3.0
+
+
 def test_a_function_whose_source_is_another_keeps_its_code(tmp_path):
     source = f"{HEAD}\ndef f(x):\n    v = X.copy()\n    v[0] = x\n    return v.sum()\n".replace("of_a_library", "math")
     path = tmp_path / "changed.py"

@@ -192,6 +192,7 @@ class Reach(Route):
     def search(self):
         """Find what the function leads to."""
         search = _Search()
+        search.matches = self._matches if self._packages is not None else None
         search.visit(self._function, 0)
         found, own = self._wanted(search)
         self.searched(found, own, [names.state() for names in found], self.stamp)
@@ -219,6 +220,7 @@ class Reach(Route):
             if stamp == self.stamp and fit(likenesses, objects) and all(names.state() == n for names, n in sizes):
                 return found
         search = _Search()
+        search.matches = self._matches if self._packages is not None else None
         search.visit(self._function, 0)
         for one in objects:
             search.keep(one)
@@ -262,9 +264,11 @@ class _Search:
         Of functions that are no globals, and of what holds stand-ins but is no namespace.
     held : set of int
         Ids of the real things that are held where no stand-in is put (8).
+    matches : callable or None
+        Says of the name of a module whether functions there may have other code; None: all may.
     """
 
-    __slots__ = ("_functions", "_led", "_reached", "_seen", "found", "held", "places")
+    __slots__ = ("_functions", "_led", "_reached", "_seen", "found", "held", "matches", "places")
 
     def __init__(self):
         self._seen = {}
@@ -274,6 +278,7 @@ class _Search:
         self.found = {}
         self.places = []
         self.held = set()
+        self.matches = None
 
     def keep(self, value):
         """Note what is held where no stand-in is put (8)."""
@@ -411,7 +416,12 @@ class _Search:
                     self.visit(value, depth + 1)
         other = importing_stand_ins(rewritten(code, namespace))
         if other is not code:
-            self.places.append(Place.of(function, "__code__", code, other))
+            self._other_code(namespace, Place.of(function, "__code__", code, other))
+
+    def _other_code(self, namespace, place):
+        """Note the place of a function's code, in the module whose globals these are."""
+        if self.matches is None or self.matches(namespace.get("__name__") or ""):
+            self.places.append(place)
 
     def _class(self, cls):
         for base in cls.__mro__[:-1]:
@@ -526,6 +536,9 @@ class _Spread(_Search):
 
     def _object(self, obj, depth):
         super()._object(obj, max(depth, 2))
+
+    def _other_code(self, namespace, place):
+        Names.of(namespace).saw(place.pair[0], [place])  # it goes with its module where packages are named
 
     def finish(self):
         """As before; the places of functions that are globals go with some namespace."""
