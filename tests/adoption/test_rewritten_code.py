@@ -246,6 +246,42 @@ def test_functions_of_all_kinds_are_found_in_their_source(program, kind):
     np.testing.assert_allclose(ag.grad(f)(1.3), _slope(f, 1.3), rtol=1e-7)
 
 
+EQUATIONS = {
+    "quad": "return integrate.quad(g, 0.0, 1.0, args=(x,))[0]",
+    "quad of a closure": "return integrate.quad(lambda u: g(u, x), 0.0, 1.0)[0]",
+    "brentq": "return optimize.brentq(lambda z: z**3 + z - g(0.3, x), -9.0, 9.0, xtol=1e-14)",
+    "solve_ivp": "return integrate.solve_ivp(Rate(x).rhs, (0.0, 1.0), [1.0], rtol=1e-9, atol=1e-9).y[0, -1]",
+    "checkpoint": "return ag.checkpoint(lambda u: g(u, u))(x)",
+}
+
+
+@pytest.mark.parametrize("inner", ["", "import numpy as np\n    "])
+@pytest.mark.parametrize("kind", EQUATIONS)
+def test_functions_that_backward_calls_again_are_the_same_then(program, kind, inner):
+    pytest.importorskip("scipy")
+    f = program(
+        f"""{HEAD}
+import arraygrad as ag
+from scipy import integrate, optimize
+def g(u, a):
+    {inner}v = X[0].copy()
+    v[1] = a * u
+    return np.exp(-v).sum() + X.dot(v)[0]
+class Rate:
+    def __init__(self, k):
+        self.k = k
+    def rhs(self, t, y):
+    {inner.replace("    ", "") and "    import numpy as np"}
+        v = X[0].copy()
+        v[0] = self.k * y[0]
+        return np.array([-v[0] - 0.1 * v[1]])
+def f(x):
+    {EQUATIONS[kind]}
+"""
+    )
+    np.testing.assert_allclose(ag.grad(f)(1.3), _slope(f, 1.3, 1e-5), rtol=1e-5)
+
+
 def test_code_of_modules_that_are_not_named_stays(program):
     f = program(f"{HEAD}\ndef g(x):\n    v = X.copy()\n    v[0] = x\n    return v.sum()\ndef f(x):\n    return g(x)\n")
     assert ag.grad(f)(2.0) == 3.0

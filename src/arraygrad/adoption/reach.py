@@ -1,7 +1,8 @@
 """Which namespaces a function reaches, and the places in them that hold NumPy, math and their functions.
 
 May import: adoption.exchange, adoption.bindings, adoption.code, adoption.compared, adoption.names, adoption.pairs,
-adoption.polynomial_names, adoption.rewritten, adoption.scipy_names, adoption.written, the standard library, numpy.
+adoption.polynomial_names, adoption.rewritten, adoption.scipy_names, adoption.table, adoption.written, the standard
+library, numpy.
 
 Note [What adoption reaches]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -56,6 +57,7 @@ from arraygrad.adoption.pairs import pair_of
 from arraygrad.adoption.polynomial_names import polynomial
 from arraygrad.adoption.rewritten import rewritten
 from arraygrad.adoption.scipy_names import load
+from arraygrad.adoption.table import stands_for
 from arraygrad.adoption.written import without_parameters, written
 
 __all__ = ["Reach", "adoptable", "is_foreign", "is_library", "reach_of", "slots_of"]
@@ -416,6 +418,7 @@ class _Search:
                     self.visit(value, depth + 1)
         other = importing_stand_ins(rewritten(code, namespace))
         if other is not code:
+            stands_for(other, code)
             self._other_code(namespace, Place.of(function, "__code__", code, other))
 
     def _other_code(self, namespace, place):
