@@ -142,13 +142,25 @@ class Library(Extension):
 
     def __init__(self, modules: list[Extension]) -> None:
         sources = [source for module in modules for source in module.sources]
-        super().__init__(LIBRARY, sources, language="c++", extra_link_args=linker_flags(), depends=headers())
+        super().__init__(LIBRARY, sources, language="c++", extra_link_args=linker_flags())
         self.modules = modules
 
 
-def headers() -> list[str]:
-    """The headers that C++ of any module may include, as far as they are written by hand."""
-    return sorted(str(path) for path in SOURCE.rglob("*.hpp"))
+def included(source: str, folders: list[str]) -> list[str]:
+    """The headers of these folders that a C++ file includes, itself or by one of them."""
+    found: dict[Path, None] = {}
+    waiting = [Path(source), ERROR_PATHS]
+    while waiting:
+        path = waiting.pop()
+        for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
+            for folder in (path.parent, *map(Path, folders)):
+                header = folder / name
+                if header.exists():
+                    if header not in found:
+                        found[header] = None
+                        waiting.append(header)
+                    break
+    return [str(ERROR_PATHS), *map(str, found)]
 
 
 def newer_group(sources: list[str], target: str) -> bool:
@@ -211,7 +223,7 @@ def write_names(names: list[str]) -> Path:
 
 
 def extensions() -> list[Extension]:
-    """One per .pyx under src/, and the headers each may include."""
+    """One per .pyx under src/."""
     made = []
     paths = {".".join(path.relative_to(SOURCE).with_suffix("").parts): path for path in sorted(SOURCE.rglob("*.pyx"))}
     written = write_names([name for name in paths if name != LIBRARY])
@@ -220,10 +232,8 @@ def extensions() -> list[Extension]:
         # node.pxd and value.pxd include headers of their rooms, a module its own folder's (the C++ is under build/).
         include = [str(SOURCE / "arraygrad" / room) for room in ("engine", "core")] + [str(path.parent)]
         extra = []
-        depends = headers()
         if name == LIBRARY:
             include.append(str(written.parent))
-            depends.append(str(written))
             extra.append(("CYTHON_EXTERN_C", 'extern "C"'))  # its public function's linkage: module_import.hpp
         if name.startswith(NUMPY_MODULES):
             import numpy
@@ -238,7 +248,6 @@ def extensions() -> list[Extension]:
                 include_dirs=include,
                 define_macros=macros() + extra,
                 extra_compile_args=compiler_flags(),
-                depends=depends,
             )
         )
     return made
@@ -262,6 +271,8 @@ class BuildExt(build_ext):
 
     def build_extension(self, library: Library) -> None:
         """Compiles the modules that changed, several at a time, and links all."""
+        for copied in (BUILD / "cython").rglob("*.hpp"):  # Cython's own, which would hide a newer one
+            copied.unlink()
         with ThreadPoolExecutor(self.parallel or 1) as executor:
             objects = sorted(path for paths in executor.map(self.compiled, library.modules) for path in paths)
         path = self.get_ext_fullpath(library.name)
@@ -285,7 +296,7 @@ class BuildExt(build_ext):
         for source in module.sources:
             (path,) = self.compiler.object_filenames([source], output_dir=self.build_temp)
             objects.append(path)
-            if self.force or newer_group([source, *module.depends], path):
+            if self.force or newer_group([source, *included(source, module.include_dirs)], path):
                 self.compiler.compile(
                     [source],
                     output_dir=self.build_temp,
@@ -322,6 +333,7 @@ APPEND = re.compile(
 )
 
 PYTHON = '#include "Python.h"'
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 # How Cython imports each module that it cimports from.
 IMPORT = re.compile(r'PyImport_ImportModule\((?="arraygrad\.|__Pyx_BUILTIN_MODULE_NAME\))')
 
