@@ -5,6 +5,7 @@ What is made at build time lands in docs/_made, which git ignores: figures (make
 """
 
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -125,7 +126,13 @@ def linkcode_resolve(domain, info):
     return f"{REPOSITORY}/blob/main/{place}#L{first}-L{first + len(lines) - 1}"
 
 
+def end_of_sessions(app, name, source):
+    """Interactive sessions end with a blank line for doctest, which the site does not show."""
+    source[0] = re.sub(r"(^```pycon\n.*?)\n+```$", r"\1\n```", source[0], flags=re.M | re.S)
+
+
 def setup(app):
     """Docstrings are Markdown-like text; autodoc wants reStructuredText."""
     app.connect("autodoc-process-docstring", make_docstrings.process, priority=400)  # before napoleon
+    app.connect("source-read", end_of_sessions)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

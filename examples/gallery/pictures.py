@@ -153,6 +153,7 @@ def ode_fit(model, found, losses):
 
 def orbit(model, found, losses):
     """The planet, the three stations, and the orbits of the first guess, of the fit, and the true one."""
+    from matplotlib.patches import Circle
 
     def path(state):
         place, speed, places = np.array(state[:2]), np.array(state[2:]), []
@@ -164,7 +165,7 @@ def orbit(model, found, losses):
         return np.array(places).T
 
     _, axes = plt.subplots(figsize=(5.2, 4.4), layout="constrained")
-    axes.add_patch(plt.Circle((0.0, 0.0), 1.0, color="0.9"))
+    axes.add_patch(Circle((0.0, 0.0), 1.0, color="0.9"))
     axes.plot(*model.STATIONS.T, "^", color="0.2", label="stations")
     axes.plot(*path(model.START), color="0.7", label="first guess")
     axes.plot(*path(model.TRUTH), color="0.2", linestyle="--", label="truth")
@@ -243,15 +244,15 @@ def registration(model, found, losses):
 
 def soft_clustering(model, found, losses):
     """The points, the centres of the first guess, and the fitted clusters (circles of two standard deviations)."""
+    from matplotlib.patches import Circle
+
     (points,) = model.data()
     _, axes = plt.subplots(figsize=(5.2, 4.4), layout="constrained")
     axes.plot(*points.T, ".", color="0.7", markersize=4)
     axes.plot(*model.START["centres"].T, "x", color="0.3", label="start")
     for centre in found["centres"]:
         axes.add_patch(
-            plt.Circle(
-                centre, 2 * np.exp(found["log_width"]), fill=False, color="C1"
-            )
+            Circle(centre, 2 * np.exp(found["log_width"]), fill=False, color="C1")
         )
     axes.plot(*found["centres"].T, "o", color="C1", label="found")
     axes.set_aspect("equal")

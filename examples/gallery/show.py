@@ -202,7 +202,7 @@ def fit(model, packed=None):
 
 def median_time(call):
     """Median seconds of a call, over at least three and at most 0.2 s."""
-    times = []
+    times: list[float] = []
     begin = time.perf_counter()
     while len(times) < 3 or (
         time.perf_counter() - begin < 0.2 and len(times) < 200
