@@ -64,3 +64,21 @@ def test_openmdaos_partials_are_those_of_differences(example):
         np.testing.assert_allclose(partial["J_fwd"], partial["J_fd"], rtol=1e-6, atol=1e-8)
     prob.run_driver()
     assert prob["lift"][0] == pytest.approx(3.0, abs=1e-6)
+
+
+@pytest.mark.filterwarnings("default")
+def test_pytensor_differentiates_an_operation_of_a_numpy_function(example):
+    module = example("pytensor_op", "pytensor")
+    import pytensor.tensor as pt
+    from pytensor import function
+
+    amounts, rate = pt.dvector("amounts"), pt.dscalar("rate")
+    value = module.Function(module.decay)(amounts, rate)
+    run = function(
+        [amounts, rate], [value, *pt.grad(value, [amounts, rate])], mode="FAST_COMPILE", on_unused_input="ignore"
+    )
+    found, by_amounts, by_rate = run(np.array([1.0, 2.0]), 0.3)
+    # log(5 e^(-2 r k)) for k = 1 to 5, of the sum of squares 5
+    assert found == pytest.approx(5 * np.log(5.0) - 2 * 0.3 * 15)
+    np.testing.assert_allclose(by_amounts, 5 * 2 * np.array([1.0, 2.0]) / 5.0)
+    assert by_rate == pytest.approx(-30.0)
