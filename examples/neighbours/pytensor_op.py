@@ -3,8 +3,11 @@
 In a PyMC model `potential = Function(log_likelihood)(a, b)` is a term of the posterior that its samplers differentiate.
 """
 
+from typing import Any
+
 import numpy as np
 import pytensor.tensor as pt
+from pytensor.gradient import grad
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 
@@ -27,11 +30,11 @@ class Function(Op):
         result = pt.TensorType("float64", shape=(None,) * self.ndim)()
         return Apply(self, _variables(args), [result])
 
-    def perform(self, node, inputs, outputs):
-        outputs[0][0] = np.asarray(self.f(*inputs), dtype="float64")
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = np.asarray(self.f(*inputs), dtype="float64")
 
     def pullback(self, inputs, outputs, cotangents):
-        return Pullback(self.f)(*inputs, *cotangents, return_list=True)
+        return Pullback(self.f).make_node(*inputs, *cotangents).outputs
 
 
 class Pullback(Op):
@@ -46,10 +49,10 @@ class Pullback(Op):
         args = _variables(args)
         return Apply(self, args, [arg.type() for arg in args[:-1]])
 
-    def perform(self, node, inputs, outputs):
+    def perform(self, node, inputs, output_storage):
         value, pull = ag.vjp(self.f, *inputs[:-1])
         gradients = pull(np.reshape(inputs[-1], np.shape(value)))
-        for output, gradient in zip(outputs, gradients, strict=True):
+        for output, gradient in zip(output_storage, gradients, strict=True):
             output[0] = np.asarray(gradient)
 
 
@@ -64,5 +67,6 @@ def decay(amounts, rate):
 
 if __name__ == "__main__":
     amounts, rate = pt.dvector("amounts"), pt.dscalar("rate")
-    slopes = pt.grad(Function(decay)(amounts, rate), [amounts, rate])
+    value: Any = Function(decay)(amounts, rate)
+    slopes: Any = grad(value, [amounts, rate])
     print([slope.eval({amounts: np.array([1.0, 2.0]), rate: 0.3}) for slope in slopes])

@@ -232,6 +232,7 @@ def test_HK9_pickling_a_tensor_with_hooks_warns():
     same(copy.grad, [1.0])
 
 
+@pytest.mark.filterwarnings("ignore:a Tensor that was computed is pickled")
 def test_HK9_so_does_a_result_with_hooks_but_not_for_those_of_its_neighbours():
     a, b = ag.unstack(leaf([1.0, 2.0]))
     a.register_hook(lambda g: g)
