@@ -156,7 +156,7 @@ class Round(Function):
 
     @staticmethod
     def backward(ctx, g):
-        return None
+        return (None,)
 
 
 def test_none_is_a_zero_gradient_in_every_transform():

@@ -366,7 +366,7 @@ cdef int warn_of_nothing(CustomNode node) except -1:
         return 0
     code = getattr(backward_of(node), "__code__", None)
     text = (f"{node.op.__qualname__}.backward returned None, and its argument requires grad: its gradient is zero. "
-            "Does it lack a return statement? Where zero is meant, return arraygrad.zeros_like(x), or (None,)")
+            "Does it lack a return statement? Where zero is meant, return (None,)")
     if code is None:
         warnings.warn(text, UserWarning)
     else:
