@@ -211,3 +211,31 @@ def test_a_leaf_made_of_constants_does_not_warn():
             ag.tensor(x)
         assert ag.asarray(x, copy=True).requires_grad
         assert not ag.asarray(x.detach(), copy=True).requires_grad
+
+
+# whole numbers
+
+
+@pytest.mark.parametrize("dtype", ["uint64", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("make", [np.array, np.asarray, lambda data, dtype: np.fromiter(data, dtype)])
+def test_whole_numbers_beside_a_recorded_one_keep_all_digits(make, dtype):
+    big = {"uint64": 2**64 - 2, "int64": 2**62 + 1, "uint8": 254, "bool": 2}[dtype]
+    made = ag.adopt(lambda t: make([t, big], dtype=dtype))(ag.tensor(3.7, requires_grad=True))
+    expected = make([3.7, big], dtype=dtype)
+    assert made.dtype == expected.dtype
+    assert made.tolist() == expected.tolist()
+    assert not getattr(made, "requires_grad", False)
+
+
+def test_a_whole_number_that_does_not_fit_is_numpys_error():
+    with pytest.raises(OverflowError):
+        ag.adopt(lambda t: np.array([t, 300], dtype=np.uint8))(ag.tensor(3.0, requires_grad=True))
+
+
+def test_a_diagonal_of_no_values_stays():
+    def f(x):
+        a = np.outer(x, x)
+        np.fill_diagonal(a, x[:0])
+        return a.sum()
+
+    np.testing.assert_allclose(ag.grad(f)(np.array([1.0, 2.0, 3.0])), np.full(3, 12.0))

@@ -125,3 +125,20 @@ def test_second_derivatives_and_tangents():
     along = ag.jvp(np.clip, data, tangents)[1]
     back = gradients(*data, np.ones(data[0].shape))
     np.testing.assert_allclose(np.sum(along), sum(np.sum(a * b) for a, b in zip(back, tangents, strict=True)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("fast", [True, False])
+def test_between_equal_bounds_the_result_is_the_upper_bound(dtype, fast):
+    x, low, high = np.array(list(itertools.product([-1.0, 0.0, 0.5, 2.0], repeat=3)), dtype).T.copy()
+
+    def expected():
+        for v, a, b in zip(x, low, high, strict=True):
+            yield (0, 0, 1) if a == b == v or a > b else (0, 1, 0) if v < a else (0, 0, 1) if v > b else (1, 0, 0)
+
+    run = (lambda f: f()) if fast else plain
+    found = run(lambda: gradients(x, low, high, np.ones_like(x)))
+    np.testing.assert_array_equal(np.array(found), np.array(list(expected())).T)
+    for a, b in ((0.5, 0.5), (0.0, 0.5), (2.0, 2.0)):
+        (got,) = run(lambda: gradients(x, a, b, np.ones_like(x)))  # noqa: B023
+        np.testing.assert_array_equal(got, (x >= a) & (x <= b) & (a < b))

@@ -77,11 +77,23 @@ def _made(name, data, dtype, copy, order, ndmin, device, requires_grad):
         return wrap_raw(made, requires_grad) if copy or listed else asarray(made, requires_grad=requires_grad)
     if listed and copy is False:
         raise ValueError(f"{name}: a list becomes an array by a copy, but copy=False was asked for")
-    made = asarray(data, dtype=_dtype(dtype, data), device=device, copy=None if listed else copy)
+    kind = _dtype(dtype, data)
+    if listed and isinstance(kind, numpy.dtype) and kind.kind in "biu":
+        # Whole numbers have no gradient. NumPy casts each: floating-point numbers would lose digits of the others.
+        made = asarray(numpy.array(_values(data), dtype=kind), device=device)
+    else:
+        made = asarray(data, dtype=kind, device=device, copy=None if listed else copy)
     made = _in_order(name, made, order, copy)
     if made.ndim < ndmin:
         made = made.reshape((1,) * (ndmin - made.ndim) + made.shape)
     return asarray(made, requires_grad=True) if requires_grad else made
+
+
+def _values(data):
+    """Nested lists with the arrays of their Tensors."""
+    if isinstance(data, list | tuple):
+        return [_values(item) for item in data]
+    return data.array if isinstance(data, Tensor) else data
 
 
 def _numpy_array(data):
@@ -120,7 +132,7 @@ def fromiter(iter, dtype, count=-1, *, like=None):
         return asarray(numpy.fromiter(items, dtype, count))
     if len(items) < count:
         raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
-    return asarray(items).astype(numpy.dtype(dtype))
+    return array(items, numpy.dtype(dtype))
 
 
 class Joined:

@@ -230,7 +230,9 @@ def _fill_diagonal(a, val, wrap=False):
     a = _target("fill_diagonal", a)
     mark = numpy.zeros(a.shape, dtype=bool)
     numpy.fill_diagonal(mark, True, wrap=wrap)
-    _write(a, mark.ravel().nonzero()[0], tensors(val, a)[0])
+    values = tensors(val, a)[0]
+    if values.size:  # of no values NumPy writes none
+        _write(a, mark.ravel().nonzero()[0], values)
 
 
 @implements("copyto")

@@ -437,11 +437,18 @@ binary(
 )
 
 
+def _between_equal_bounds(xp, x, min, max):
+    """Where x is the one finite number that it is limited to: the result is constant in x."""
+    return (x == min) & (x == max) & (xp.abs(x) < math.inf)
+
+
 def _clip_x(xp, g, x, min, max):
     if min is not None:
         g = xp.where(x < min, 0.0, g)
     if max is not None:
         g = xp.where(x > max, 0.0, g)
+    if min is not None and max is not None:
+        g = xp.where(_between_equal_bounds(xp, x, min, max), 0.0, g)
     return g
 
 
@@ -451,7 +458,7 @@ def _clip_min(xp, g, x, min, max):
 
 
 def _clip_max(xp, g, x, min, max):
-    chosen = x > max if min is None else (x > max) | (max < min)
+    chosen = x > max if min is None else (x > max) | (max < min) | _between_equal_bounds(xp, x, min, max)
     return xp.where(chosen, g, 0.0)
 
 
@@ -465,7 +472,8 @@ elementwise(
     method=True,
     numpy=("clip",),
     doc="x limited to at least `min` and at most `max`: arrays that broadcast against x, Python scalars or None; real "
-    "dtypes. A value at a bound belongs to x. Where min > max the result, and the gradient, are those of max.",
+    "dtypes. A value at a bound belongs to x, at two equal bounds to max. Where min > max the result, and the gradient, "
+    "are those of max.",
 )
 
 # -- rounding: piecewise constant -------------------------------------------------------------------------------------

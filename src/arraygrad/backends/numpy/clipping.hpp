@@ -38,13 +38,17 @@ ARRAYGRAD_ROW_FUNCTION(clip_row_by_numbers, ARRAYGRAD_QUIET, void, (const T* x, 
         const T w = v < low ? low : v;
         out[i] = w > high ? high : w;
     })
+// Between bounds that are one finite number the result is that number, which the upper bound stands for. (The difference
+// of infinities, which stand for a bound that is not there, is no zero.)
 // The gradient of the array for bounds and a gradient of each kind. A macro: compilers don't inline a function here,
 // whose options are others (ARRAYGRAD_QUIET), and a loop with a call in it is no loop of vectors.
 #define ARRAYGRAD_CLIP_GRADIENT(LOW, HIGH, GRAD)                            \
     ARRAYGRAD_INDEPENDENT for (isize i = 0; i < n; i++) {                   \
         const T v = x[i], lowest = LOW, highest = HIGH, grad = GRAD;        \
         const T above = v < lowest ? T(0) : grad;                           \
-        out[i] = v > highest ? T(0) : above;                                \
+        const T inside = v > highest ? T(0) : above;                        \
+        const T tied = v == highest ? T(0) : inside;                        \
+        out[i] = highest - lowest == T(0) ? tied : inside;                  \
     }
 ARRAYGRAD_ROW_FUNCTION(clip_gradient_row, ARRAYGRAD_QUIET, void, (const T* x, const T* low, const T* high, const T* g,
                                                                   T* out, isize n),
@@ -68,7 +72,9 @@ ARRAYGRAD_ROW_FUNCTION(clip_high_row, ARRAYGRAD_QUIET, void, (const T* x, const 
     ARRAYGRAD_INDEPENDENT for (isize i = 0; i < n; i++) {
         const T lowest = low[i], highest = high[i], v = x[i], grad = g[i];
         const T above = v > highest ? grad : T(0);
-        out[i] = highest < lowest ? grad : above;
+        const T crossed = highest < lowest ? grad : above;
+        const T tied = v == highest ? grad : crossed;
+        out[i] = highest - lowest == T(0) ? tied : crossed;
     })
 
 // Where the operands' next row is.
