@@ -425,7 +425,8 @@ def _boxcox_llf(lmb, data):
 @of_samples("yeojohnson_llf", "lmb data", "Yeo and Johnson (2000)", samples="data")
 def _yeojohnson_llf(lmb, data):
     spread = ag.var(_yeo(data, lmb), axis=-1)
-    logs = ag.sum(ag.sign(data) * ag.log1p(ag.abs(data)), axis=-1)
+    side = np.where(np.asarray(raw(data)) < 0, -1.0, 1.0)  # the logarithm is smooth at zero, where sign is zero
+    logs = ag.sum(side * ag.log1p(side * data), axis=-1)
     return (lmb - 1.0) * logs - 0.5 * data.shape[-1] * ag.log(spread)
 
 
