@@ -74,3 +74,11 @@ def test_damping_that_requires_grad_is_refused():
     for solve in (linalg.lsqr, linalg.lsmr):
         with pytest.raises(TypeError, match="damp"):
             solve(np.eye(2), np.ones(2), damp=ag.tensor(1.5, requires_grad=True))
+
+
+@pytest.mark.parametrize("lmb", [-0.5, 0.0, 0.7, 2.0])
+def test_likelihood_of_a_power_at_data_that_are_zero(lmb):
+    x = np.array([0.0, 1.0, -2.0, 3.0])
+    expected = [difference(lambda v, i=i: scipy.stats.yeojohnson_llf(lmb, x + np.eye(4)[i] * (v - 1.0)), 1.0)
+                for i in range(4)]  # fmt: skip
+    np.testing.assert_allclose(ag.grad(lambda x: stats.yeojohnson_llf(lmb, x))(x), expected, rtol=1e-6, atol=1e-8)

@@ -472,8 +472,8 @@ elementwise(
     method=True,
     numpy=("clip",),
     doc="x limited to at least `min` and at most `max`: arrays that broadcast against x, Python scalars or None; real "
-    "dtypes. A value at a bound belongs to x, at two equal bounds to max. Where min > max the result, and the gradient, "
-    "are those of max.",
+    "dtypes. A value at a bound belongs to x, at two equal bounds to max. Where min > max the result, and the "
+    "gradient, are those of max.",
 )
 
 # -- rounding: piecewise constant -------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from arraygrad.namespaces.kinks import hands_on_nothing, standing_for
 from arraygrad.scipy import OLDEST, serves
 from arraygrad.scipy._agreement import agreed, all_nan
 from arraygrad.scipy._core import over_core
-from arraygrad.scipy._guards import NotDifferentiable, guarded, kind_of, mirror, raw, watched
+from arraygrad.scipy._guards import NotDifferentiable, guarded, holds_tensor, kind_of, mirror, raw, watched
 from arraygrad.scipy._libraries import is_foreign, library_of, namesake, same_memory
 from arraygrad.scipy._on_host import composed_on, gradients_on
 from arraygrad.scipy._signatures import binder, parsed, signature_of
@@ -297,24 +297,14 @@ def refused(name, original, reason):
 def constant(name, original, refuse=None, signature=None):
     """A function of SciPy whose result is constant wherever it has a derivative: truth values, integers, ranks.
 
-    Parameters
-    ----------
-    name : str
-        Dotted name below scipy.
-    original : callable
-        SciPy's function.
-    refuse : dict of str to str, optional
-        The parameters in which it is not constant, each with the reason why it has no derivative here.
-    signature : str, optional
-        Of the original, where Python knows none.
+    `refuse`: parameters in which it is not, with the reason; `signature`: of the original, where Python knows none.
     """
 
     @functools.wraps(original)
     def call(*args, **kwargs):
-        if refuse and is_grad_enabled() and any(map(_requires_grad, (*args, *kwargs.values()))):
-            for key, value in rule.bind(args, kwargs).items():
-                if key in refuse and _requires_grad(value):
-                    _refuse(rule, key)
+        if refuse and is_grad_enabled() and holds_tensor((args, kwargs), grad=True):
+            for key in [k for k, v in rule.bind(args, kwargs).items() if k in refuse and holds_tensor(v, grad=True)]:
+                _refuse(rule, key)
         args, kwargs = [raw(a) for a in args], {key: raw(value) for key, value in kwargs.items()}
         library = library_of((*args, *kwargs.values()))
         return (original if library is None else namesake(name, library, kwargs))(*args, **kwargs)
@@ -322,10 +312,6 @@ def constant(name, original, refuse=None, signature=None):
     rule = REGISTRY[name] = Rule(name, (), "", "", original, call, reason="constant", refuse=refuse or {})
     rule.signature = parsed(signature) if signature else signature_of(original, call) if refuse else None
     return call
-
-
-def _requires_grad(value):
-    return any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in flatten(value)[0])
 
 
 class Chapter:
