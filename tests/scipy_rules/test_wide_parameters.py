@@ -81,4 +81,5 @@ def test_likelihood_of_a_power_at_data_that_are_zero(lmb):
     x = np.array([0.0, 1.0, -2.0, 3.0])
     expected = [difference(lambda v, i=i: scipy.stats.yeojohnson_llf(lmb, x + np.eye(4)[i] * (v - 1.0)), 1.0)
                 for i in range(4)]  # fmt: skip
-    np.testing.assert_allclose(ag.grad(lambda x: stats.yeojohnson_llf(lmb, x))(x), expected, rtol=1e-6, atol=1e-8)
+    # The second derivative jumps at zero.
+    np.testing.assert_allclose(ag.grad(lambda x: stats.yeojohnson_llf(lmb, x))(x), expected, rtol=1e-3)
