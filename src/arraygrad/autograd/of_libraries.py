@@ -60,7 +60,8 @@ _OF_CUPY = (
     "CuPy's code takes its own arrays here, and a Tensor is given. Functions of cupy and cupyx.scipy that adopted code "
     "calls by their names are recorded, as those of arraygrad.numpy and arraygrad.scipy are everywhere; methods of an "
     "object of cupyx's that was made before the call are not: make it inside of the function that is differentiated, "
-    "or take that of arraygrad.scipy. "
+    "or take that of arraygrad.scipy. A kernel of your own takes t.array in arraygrad.autograd.Function, or in a "
+    "function that arraygrad.primitive gives its derivative. "
 )
 _OF_CONTAINERS = (
     r"^can't multiply sequence by non-int of type 'float'|^bad operand type for unary .+: '(list|tuple|dict)'"
