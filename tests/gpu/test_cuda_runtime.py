@@ -36,12 +36,20 @@ class Stream:
         self.log.append(f"use {self!r}")
         self.log.current[self.device] = self.number
 
+    def __enter__(self):
+        self.log.entered.append(Stream(self.log, self.device, self.log.current[self.device]))
+        self.use()
+
+    def __exit__(self, *exc):
+        self.log.entered.pop().use()
+
 
 class Log(list):
     """What was called, the device that is current, and the number of each device's current stream."""
 
     def __init__(self):
         self.device = 0
+        self.entered = []
         self.current = {0: 0, 1: 0}
         self.recorded_on = []  # (stream, device that was current)
 

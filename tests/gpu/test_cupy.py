@@ -266,6 +266,33 @@ def test_backward_does_not_wait_for_the_device(cupy):
 # -- streams -----------------------------------------------------------------------------------------------------------
 
 
+def test_a_rule_that_brings_a_strided_array_to_the_host_stays_on_its_stream(cupy):
+    if not hasattr(cupy, "get_array_module"):
+        pytest.skip("the stand-in's arrays lie on the host")
+    seen = []
+
+    class Read(ag.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2.0
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(cupy.cuda.get_current_stream())
+            ctx.saved_tensors[0].array[::-1].get()
+            seen.append(cupy.cuda.get_current_stream())
+            return g * 2.0
+
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        loss = ag.sum(Read.apply(leaf(cupy, X)))
+    before = cupy.cuda.get_current_stream()
+    loss.backward()
+    assert seen == [stream, stream]
+    assert cupy.cuda.get_current_stream() == before
+
+
 def graph_on(cupy, streams, x, rng):
     """A random graph over `x`, each operation on one of `streams` (None: all on the current one)."""
     values, rng = [x, x * 1.5], np.random.default_rng(rng)

@@ -169,6 +169,30 @@ class CupyRuntime(CudaRuntime):
     def use_stream(self, stream):
         stream.stream.use()
 
+    def enter(self, device_key, stream):
+        """As CudaRuntime.enter, by a `with` block's means: one that ends within it goes back to this stream.
+
+        CuPy's own `get` of an array with strides has such a block, which after `use()` ends on the default stream.
+        """
+        if not is_cuda(device_key):
+            return None
+        number = device_key[2]
+        before = self.current_device()
+        if before != number:
+            self.use_device(number)
+        previous = self.stream_of(number)
+        if stream is None or stream == previous:
+            return before, number, previous
+        stream.stream.__enter__()
+        return before, number, previous, stream
+
+    def leave(self, token):
+        if token is not None and len(token) > 3:
+            if self.current_device() != token[1]:
+                self.use_device(token[1])
+            token[3].stream.__exit__(None, None, None)
+        return super().leave(None if token is None else token[:3])
+
     def record_event(self, stream):
         return None if stream is None else self._on(stream.device, self._record, stream.stream)
 
