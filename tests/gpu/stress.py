@@ -16,9 +16,9 @@ backward() reads then must not have been given back before. Imports the public n
 
 import argparse
 import contextlib
+import functools
 import gc
 import importlib
-import importlib.util
 import os
 import sys
 import time
@@ -28,7 +28,17 @@ import numpy as np
 import arraygrad as ag
 
 SIZE = 64
-KINDS = 25 if importlib.util.find_spec("scipy") else 22
+
+
+@functools.cache
+def kinds():
+    """How many kinds of operations there are: those of arraygrad.scipy need SciPy, and CuPy's chapters of its names."""
+    try:
+        for name in ("scipy", "cupyx.scipy.ndimage", "cupyx.scipy.special", "cupyx.scipy.fft"):
+            importlib.import_module(name)
+    except ImportError:
+        return 22
+    return 25
 
 
 class Hand(ag.autograd.Function):
@@ -258,7 +268,7 @@ class Program:
         device = machine.number_of(place)
         a, b = (items[int(rng.integers(max(0, len(items) - 6), len(items)))] for _ in range(2))
         a, b = (self.brought(machine, item, place, device) for item in (a, b))
-        kind = int(rng.integers(0, KINDS))
+        kind = int(rng.integers(0, kinds()))
         constant = rng.uniform(0.3, 0.8, SIZE)
         b.memory.fixed |= kind == 8  # what is set on ctx must not be written any more
         with machine.at(place):
