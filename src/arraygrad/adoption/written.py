@@ -22,7 +22,6 @@ import dis
 import functools
 import inspect
 import math
-import opcode
 import types
 
 import numpy
@@ -331,7 +330,7 @@ def targets_of(code):
 def _may_write(code):
     """Whether code has an instruction, or names a function, that writes into an array; few have, and are read then."""
     steps = code.co_code
-    if not _WRITING.isdisjoint(steps[::2]) or not _writing_names().isdisjoint(code.co_names):
+    if not _WRITING.isdisjoint(steps[::2]) or not _WRITING_NAMES.isdisjoint(code.co_names):
         return True
     if any(type(constant) is tuple and "out" in constant for constant in code.co_consts):  # names of keywords
         return True
@@ -340,13 +339,11 @@ def _may_write(code):
 
 _WRITING = frozenset(dis.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in dis.opmap)
 _BINARY_OP = dis.opmap["BINARY_OP"]
-_IN_PLACE = next(i for i, (_, text) in enumerate(opcode._nb_ops) if text == "+=")
-
-
-@functools.cache
-def _writing_names():
-    ufuncs = [name for name, value in vars(numpy).items() if isinstance(value, numpy.ufunc)]
-    return WRITE_FIRST | WRITE_SELF | _OUT_AT.keys() | frozenset(ufuncs)
+_IN_PLACE = next(
+    step.arg for step in dis.get_instructions(compile("a += b", "", "exec")) if step.opname == "BINARY_OP"
+)  # the first of them
+_UFUNCS = [name for name, value in vars(numpy).items() if isinstance(value, numpy.ufunc)]
+_WRITING_NAMES = frozenset((*WRITE_FIRST, *WRITE_SELF, *_OUT_AT, *_UFUNCS))
 
 
 def _with_inner(codes):

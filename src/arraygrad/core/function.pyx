@@ -318,7 +318,7 @@ cdef int take_gradients(CustomNode node, Frame f, object result, tuple seen, lis
     cdef GradMeta meta
     cdef object value, raw
     cdef Py_ssize_t held = 2            # references to a value: `values` and `value`
-    if result is None:
+    if result is None and any([g is not None for g in seen]):
         warn_of_nothing(node)
     if type(result) is not tuple:
         held = 3

@@ -282,7 +282,7 @@ class _Backwards:
         tableau, m = self.tableau, len(states)
         lengths, a = numpy.diff(self.times[first : first + m + 1]), tableau.a
         extended = numpy.any(by_stages[:, tableau.n :], axis=(1, 2))
-        grown: list = [None] * len(self.parameters)
+        grown = [None] * len(self.parameters)
         p = after
         for k in range(m - 1, -1, -1):
             h, y, n = lengths[k], states[k], first + k

@@ -92,12 +92,14 @@ def record_forward(op, given: list) -> tuple[Program, list[Any], bool]:
     conj = is_conjugated(op, bound, ans)
     gone: set[int] = set()
     fixed: set[int] = set()
+    alive: list[Any] = []  # so that an id stays an id
     for k, tangent in enumerate(tangents):
         along = list(tangent) if k == 0 and op.sequence >= 0 else [tangent]
         if all(one is None for one in along):
             continue
         x = bound[op.inputs[k]]
         g = [_some_gradient(one, tape) for one in (ans if several else (ans,))]
+        alive += g
         start = len(tape.steps)
         args = arguments(op, k, tuple(g) if op.multi else g[0], bound, ans)
         if op.sequence >= 0:
