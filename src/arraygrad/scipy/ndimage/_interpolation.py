@@ -81,8 +81,8 @@ _FOLDS = {
 def _mirrored(i, n):
     if n == 1:
         return np.zeros_like(i)
-    i = np.abs(i) % (2 * n - 2)
-    return np.where(i >= n, 2 * n - 2 - i, i)
+    m = np.abs(i) % (2 * n - 2)
+    return np.where(m >= np.where(i < 0, n - 1, n), 2 * n - 2 - m, m)  # as SciPy turns fractions
 
 
 def _reflected(i, n):
@@ -116,6 +116,8 @@ def _interpolated(a, coordinates, order, mode, cval, prefilter):
             low, high = -float(shift), n - 1.0 + shift
             kept = (values >= low) & (values <= high)
             c, values = ag.where(kept, c, np.clip(values, low, high)), np.clip(values, low, high)
+        if order == 0:  # SciPy folds coordinates, of which a half may become one that is rounded to the other side
+            values = fold(values, whole)
         start = np.floor(values) if order % 2 else np.floor(values + 0.5)
         t = c - start if order % 2 else c - start + 0.5
         first = start.astype(int) - order // 2 + shift
