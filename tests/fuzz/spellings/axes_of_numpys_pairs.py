@@ -393,6 +393,10 @@ def _ufunc_method(d):
     name = d.one_of("add", "multiply", "maximum", "subtract", "logaddexp", "hypot", "arctan2", "divide")
     ufunc = getattr(np, name)
     method = d.one_of("reduceat", "accumulate", "reduce", "outer")
+    if (
+        name == "arctan2" and method != "accumulate"
+    ):  # NumPy's loop for it leaves elements of a fold out, on some processors
+        method = "outer"
     shape = d.shape(0)
     a = d.array(shape, REALS, positive=True)
     axis = d.axis(len(shape))
