@@ -89,7 +89,8 @@ def mypy(folder):
     environment = {**os.environ, "MYPYPATH": os.pathsep.join(places)}
     command = [sys.executable, "-m", "mypy", "--no-incremental", "--config-file=mypy.ini", ".", str(ROOT / "examples")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
-    assert done.returncode in (0, 1) and not done.stderr, done.stdout + done.stderr
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert not done.stderr, done.stderr
     return re.findall(r"^(.+?):(\d+): error: (.*)$", done.stdout, flags=re.M)
 
 

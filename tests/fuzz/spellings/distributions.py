@@ -33,6 +33,12 @@ def _drawn(rng, bounds, shape):
     return values
 
 
+def _is_near_an_end(law, x, parameters, place):
+    """Whether differences of second order reach over, or near to, an end of the support, where densities have poles."""
+    z = (x - place[0]) / place[1]
+    return any(np.any(np.abs(z - end) < 1e-2) for end in law.support(*parameters))
+
+
 def draw(rng):
     name = str(rng.choice(list(LAWS)))
     theirs = getattr(scipy.stats, name)
@@ -60,11 +66,13 @@ def draw(rng):
 
     import arraygrad.scipy.stats as ours
 
+    at_end = not summary and method not in ("ppf", "isf") and _is_near_an_end(theirs, arrays[0], parameters, place)
     rough = name in ROUGH or method in ("ppf", "isf") or summary
     from arraygrad.scipy._guards import NotDifferentiable
 
+    second = dtype is np.float64 and name not in ROUGH and not at_end
     return Spelling(
         f"stats.{name}.{method}({', '.join(map(repr, arrays))})", call(ours), call(scipy.stats), arrays,
-        order=2 if dtype is np.float64 and name not in ROUGH else 1, rtol=1e-4 if rough else 1e-5, dtypes=False,
+        order=2 if second else 1, rtol=1e-4 if rough else 1e-5, dtypes=False,
         may_refuse=(NotDifferentiable,) if summary else (),
     )  # fmt: skip
