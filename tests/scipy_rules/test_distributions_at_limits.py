@@ -227,3 +227,15 @@ def test_float32_stays_float32_at_a_zero():
         g = ag.autograd.grad(stats.dgamma.pdf(x, 4.0).sum(), [x])[0]
     assert g.numpy().dtype == np.float32
     assert g.numpy()[0] == 0.0
+
+
+@pytest.mark.parametrize("shapes", [(2.31, 0.9), (1.5, 0.7), (0.8, 2.7), (3.0, 0.8)])
+@pytest.mark.parametrize("law", ["burr12", "burr", "mielke"])
+def test_entropies_of_tails_that_fall_slowly(law, shapes):
+    """Their integrals reach places of which the power in the density overflows."""
+    shapes = np.array(shapes if law == "burr12" else shapes[::-1])
+    theirs = getattr(scipy.stats, law).entropy
+    found = ag.grad(lambda v: getattr(stats, law).entropy(v[0], v[1]))(shapes)
+    for i, unit in enumerate(np.eye(2) * 1e-4):
+        difference = (theirs(*(shapes + unit)) - theirs(*(shapes - unit))) / 2e-4
+        assert found[i] == pytest.approx(difference, rel=1e-5)

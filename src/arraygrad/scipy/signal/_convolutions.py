@@ -44,7 +44,7 @@ def _convolution(name, **fixed):
         ndim = in1.ndim
         along = places(axes, ndim)
         further = {} if axes is None else {"axes": axes}
-        if not g.size:
+        if not (g.size and in1.size and in2.size):
             return {"in1": ag.zeros_like(in1), "in2": ag.zeros_like(in2)}
         g = _whole(ag.asarray(g), mode, shape_of(in1), shape_of(in2), along)
         if ndim == 0:

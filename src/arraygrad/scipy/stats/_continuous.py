@@ -32,6 +32,13 @@ def softplus(y):
     return -ag.special.log_expit(-y)
 
 
+def log1p_power(y, c):
+    """log(1 + y**c) for y >= 0, of powers that overflow too."""
+    large = np.asarray(raw(y) > 1.0)
+    near, far = where(large, 1.0, y), where(large, y, 1.0)
+    return where(large, c * log(far) + log1p(far**-c), log1p(near**c))
+
+
 def log1mexp(y):
     """log(1 - exp(-y)) for y > 0."""
     near = y < LOG_2
@@ -279,13 +286,13 @@ continuous("genpareto", "c", lambda y, c: -(c + 1.0) * boxlog(y, c), tail=from_h
 continuous("genextreme", "c", lambda y, c: -exp(-boxlog(y, -c)) - (1.0 - c) * boxlog(y, -c),
            tail=turned(from_hazard(lambda y, c: exp(-boxlog(y, -c)))), ends=lambda c: (-end_of(-c), end_of(c)),
            source="JKB 22")  # fmt: skip
-continuous("burr12", "c, d", lambda y, c, d: log(c) + log(d) - (d + 1.0) * log1p(y**c),
+continuous("burr12", "c, d", lambda y, c, d: log(c) + log(d) - (d + 1.0) * log1p_power(y, c),
            powers=lambda y, c, d: [Power(y, c - 1.0)],
-           tail=from_hazard(lambda y, c, d: d * log1p(y**c)), source="JKB 12")  # fmt: skip
-continuous("burr", "c, d", lambda y, c, d: log(c) + log(d) - (c + 1.0) * log(y) - (d + 1.0) * log1p(y**-c),
-           tail=turned(from_hazard(lambda y, c, d: d * log1p(y**-c))), source="JKB 12")  # fmt: skip
-continuous("fisk", "c", lambda y, c: log(c) - 2.0 * log1p(y**c), powers=lambda y, c: [Power(y, c - 1.0)],
-           tail=from_hazard(lambda y, c: log1p(y**c)), source="JKB 23")  # fmt: skip
+           tail=from_hazard(lambda y, c, d: d * log1p_power(y, c)), source="JKB 12")  # fmt: skip
+continuous("burr", "c, d", lambda y, c, d: log(c) + log(d) - (c + 1.0) * log(y) - (d + 1.0) * log1p_power(1.0 / y, c),
+           tail=turned(from_hazard(lambda y, c, d: d * log1p_power(1.0 / y, c))), source="JKB 12")  # fmt: skip
+continuous("fisk", "c", lambda y, c: log(c) - 2.0 * log1p_power(y, c), powers=lambda y, c: [Power(y, c - 1.0)],
+           tail=from_hazard(lambda y, c: log1p_power(y, c)), source="JKB 23")  # fmt: skip
 continuous("gompertz", "c", lambda y, c: log(c) + y - c * expm1(y), tail=from_hazard(lambda y, c: c * expm1(y)),
            source="JKB 22")  # fmt: skip
 continuous("genlogistic", "c", lambda y, c: log(c) - y - (c + 1.0) * softplus(-y),

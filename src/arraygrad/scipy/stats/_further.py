@@ -32,6 +32,7 @@ from arraygrad.scipy.stats._continuous import (
     end_of,
     from_hazard,
     invgauss_log_tail,
+    log1p_power,
     log_difference,
     log_i0e,
     log_normal_density,
@@ -307,14 +308,18 @@ def _kappa4_log_density(y, h, k):
     return u - log1p(-k * y) + _power_end(exp(u), h) - log1p(-h * exp(u))
 
 
+def _mielke_log_cdf(y, k, s):
+    return -k / s * log1p_power(1.0 / y, s)
+
+
 continuous("kappa4", "h, k", _kappa4_log_density,
            tail=of_log_cdf(_kappa4_log_cdf, lambda y, h, k: log(-expm1(_kappa4_log_cdf(y, h, k)))),
            source="Hosking (1994)")  # fmt: skip
 continuous("kappa3", "a", lambda y, a: log(a) - (1.0 / a + 1.0) * log(a + y**a), source="Mielke (1973)",
            tail=of_log_cdf(lambda y, a: -log1p(a * y**-a) / a, lambda y, a: log(-expm1(-log1p(a * y**-a) / a))),
            )  # fmt: skip
-continuous("mielke", "k, s", lambda y, k, s: log(k) + (k - 1.0) * log(y) - (1.0 + k / s) * log1p(y**s),
-           tail=of_log_cdf(lambda y, k, s: -k / s * log1p(y**-s), lambda y, k, s: log(-expm1(-k / s * log1p(y**-s)))),
+continuous("mielke", "k, s", lambda y, k, s: log(k) + (k - 1.0) * log(y) - (1.0 + k / s) * log1p_power(y, s),
+           tail=of_log_cdf(_mielke_log_cdf, lambda y, k, s: log(-expm1(_mielke_log_cdf(y, k, s)))),
            source="Mielke (1973)")  # fmt: skip
 continuous("reciprocal", "a, b", lambda y, a, b: -log(y) - log(log(b) - log(a)), ends=lambda a, b: (a, b),
            source="Hamming (1970)",
