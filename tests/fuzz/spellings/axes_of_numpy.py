@@ -46,6 +46,7 @@ def _one(d):
     if name == "diff":
         options["n"] = d.integer(0, 3)
     if name.startswith("fft"):
+        shape = tuple([max(n, 1) for n in shape])  # NumPy leaves transforms of nothing uninitialized
         options["n"] = d.one_of(None, 1, 2, 4)
         options["norm"] = d.one_of(None, "ortho", "forward")
     if name == "argsort":
@@ -97,7 +98,7 @@ def _many(d):
 
 def _transform(d):
     name = d.one_of(*TRANSFORMS)
-    shape = d.shape(d.one_of(1, 2), 3)
+    shape = tuple([max(n, 1) for n in d.shape(d.one_of(1, 2), 3)])
     axes = d.axes(len(shape))
     options = {"axes": (axes,) if isinstance(axes, int) and "shift" not in name else axes}
     if d.chance(0.2):
