@@ -521,3 +521,22 @@ def test_objects_made_between_calls_are_found():
 class Wrapped:
     def __init__(self, u):
         self.u = u
+
+
+@pytest.mark.parametrize("write", ["TABLE['row'][1] = x", "np.add.at(TABLE['row'], [1], x)", "fill(TABLE['row'], x)"])
+def test_what_a_dict_is_given_from_a_list_is_written_through_the_dict(write):
+    names = {"np": np, "TABLE": {"row": np.zeros(3)}, "ROWS": [np.arange(3.0), np.arange(3.0, 6.0)], "__name__": "rows"}
+    source = f"""
+def fill(a, x):
+    a[1] = x
+
+def f(x):
+    TABLE["row"] = ROWS[1]
+    {write}
+    return (ROWS[1] ** 2).sum() + TABLE["row"][1]
+"""
+    exec(source, names)
+    start = 4.0 if "add" in write else 0.0
+    assert ag.grad(names["f"])(3.0) == pytest.approx(2.0 * (3.0 + start) + 1.0)
+    assert names["TABLE"]["row"] is names["ROWS"][1]
+    assert type(names["ROWS"][1]) is np.ndarray

@@ -141,17 +141,19 @@ class _Reading:
         container = self._of(start, end)
         self.targets |= container
         if end == key and last.opname in ("LOAD_CONST", "LOAD_SMALL_INT") and type(last.argval) in (str, int):
-            self._held(container, start)
+            self._held(container, start, type(last.argval) is str)
 
-    def _held(self, container, end):
+    def _held(self, container, end, by_text):
         """`container[0] = value` of a list or dict, which holds the value from then on.
 
         A value is a name, an item of a dict, or what a call gives. Items by a number (`a[0] = b[1]`) are numbers more
-        often than arrays, and data that is only read is to stay plain.
+        often than arrays, and data that is only read is to stay plain; those that a dict is given (`d["a"] = b[1]`)
+        count.
         """
         last = self._steps[end - 1]
         if last.opname == "BINARY_SUBSCR" or (last.opname == "BINARY_OP" and last.argrepr == "[]"):
-            is_value = isinstance(self._steps[end - 2].argval, str) and self._steps[end - 2].opname == "LOAD_CONST"
+            key = self._steps[end - 2]
+            is_value = by_text or (isinstance(key.argval, str) and key.opname == "LOAD_CONST")
         else:
             is_value = last.opname in _LOCAL or last.opname in _NAME | _MEMBER | _CALLS
         if is_value:
