@@ -193,8 +193,12 @@ def array(rng, shape, dtype):
     dtype = np.dtype(dtype)
     if dtype.kind in "fc":
         numbers = np.round(rng.uniform(0.3, 2.5, size=shape), 3)
+        numbers += 1e-5 * np.arange(1, numbers.size + 1).reshape(shape)  # no two are equal, and none is a bound
         return (numbers + 1j * rng.uniform(0.1, 0.9, size=shape) if dtype.kind == "c" else numbers).astype(dtype)
-    return rng.integers(0, 2 if dtype.kind == "b" else 4, size=shape).astype(dtype)
+    whole = rng.integers(0, 2 if dtype.kind == "b" else 4, size=shape)
+    if whole.ndim == 1 and np.ptp(whole) == 0:  # distances of zero, by which numpy.gradient divides
+        whole[0] += -1 if whole[0] else 1
+    return whole.astype(dtype)
 
 
 def draw(rng):
