@@ -73,3 +73,16 @@ def test_what_a_recorded_result_lacks_it_says():
         ag.grad(lambda a: stats.ttest_ind(a, X).estimate, adopt=True)(Y)
     statistic, pvalue = ag.scipy.stats.ttest_ind(ag.asarray(Y), X)
     assert statistic.shape == pvalue.shape == ()
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 5), (5, 1), (2, 1), (1, 2)])
+def test_a_sample_of_one_has_no_part_in_the_pooled_variance(n, m):
+    rng = np.random.default_rng(n + 10 * m)
+    a, b = rng.normal(size=n), rng.normal(size=m)
+    found = ag.grad(lambda a, b: stats.ttest_ind(a, b).statistic, argnums=(0, 1))(a, b)
+    for which, gradient in enumerate(found):
+        for i in range(gradient.size):
+            steps = [np.zeros(n), np.zeros(m)]
+            steps[which][i] = 1e-5
+            above, below = (stats.ttest_ind(a + s * steps[0], b + s * steps[1]).statistic for s in (1, -1))
+            assert gradient[i] == pytest.approx((above - below) / 2e-5, rel=1e-5, abs=1e-8)

@@ -61,8 +61,10 @@ def _of_gegenbauer(n, alpha, x):
 
 
 def _of_jacobi(n, alpha, beta, x):
-    rest = _lowered(own("eval_jacobi"), n, alpha + 1.0, beta + 1.0, x)
-    return 0.5 * (_degree(n) + alpha + beta + 1.0) * rest
+    factor = 0.5 * (_degree(n) + alpha + beta + 1.0)
+    # The other one may have a pole where the factor is zero, and the polynomial no slope.
+    alpha, beta = (np.where(factor == 0.0, 0.0, one + 1.0) for one in (alpha, beta))
+    return factor * _lowered(own("eval_jacobi"), n, alpha, beta, x)
 
 
 declare("eval_legendre", "n, x", "DLMF 18.9.15", refuse=_WHY, x=lambda g, n, x: g * conj(_of_legendre(n, x)))

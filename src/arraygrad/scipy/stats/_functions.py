@@ -274,12 +274,12 @@ def _ttest_rel(a, b, alternative="two-sided"):
 @of_samples("ttest_ind", "a b", samples="a b")
 def _ttest_ind(a, b, equal_var=True, alternative="two-sided"):
     n, m = a.shape[-1], b.shape[-1]
-    u, v = ag.var(a, axis=-1, correction=1), ag.var(b, axis=-1, correction=1)
     if equal_var:
         df = float(n + m - 2)
-        square = ((n - 1.0) * u + (m - 1.0) * v) / df * (1.0 / n + 1.0 / m)
+        squares = n * ag.var(a, axis=-1) + m * ag.var(b, axis=-1)  # of a single element: zero
+        square = squares / df * (1.0 / n + 1.0 / m)
     else:
-        u, v = u / n, v / m
+        u, v = ag.var(a, axis=-1, correction=1) / n, ag.var(b, axis=-1, correction=1) / m
         square = u + v
         df = square**2 / (u**2 / (n - 1.0) + v**2 / (m - 1.0))
     t = (ag.mean(a, axis=-1) - ag.mean(b, axis=-1)) / ag.sqrt(square)
