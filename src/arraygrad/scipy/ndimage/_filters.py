@@ -139,8 +139,10 @@ def _derivatives(a, sigmas, order, mode, cval, axes, keywords):
 def _gaussian_laplace(input, sigma, mode="reflect", cval=0.0, axes=None, **keywords):
     a = ag.asarray(input)
     axes = axes_of(axes, a.ndim)
-    sigmas = dict(zip(axes, each(sigma, len(axes)), strict=True))
-    sigmas = [sigmas.get(axis, 0.0) for axis in range(a.ndim)]
+    sigmas = each(sigma, len(axes))
+    if len(axes) < a.ndim:  # of all axes SciPy takes them as they stand, whatever the order of `axes`
+        by_axis = dict(zip(axes, sigmas, strict=True))
+        sigmas = [by_axis.get(axis, 0.0) for axis in range(a.ndim)]
     return sum(_derivatives(a, sigmas, 2, mode, cval, axes, keywords)) if axes else a + 0.0
 
 
