@@ -347,11 +347,14 @@ class _Loan:
             walk = families = None  # they hold references
             walk = self._wide(waiting)
             families = _written_families(walk)
-            if any(map(_may_be_garbage, families)):
+            for generation in (1, 2):  # what solvers leave behind, which refer to themselves, is young
+                if not any(map(_may_be_garbage, families)):
+                    break
                 walk = families = None
-                gc.collect()
+                gc.collect(generation)
                 walk = self._wide(waiting)
                 families = _written_families(walk)
+            else:
                 _note_held(families)
         for family in families:
             reason = _unfit(family) or self._lend(family)
