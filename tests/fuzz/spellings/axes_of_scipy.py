@@ -242,7 +242,9 @@ def _signals(rng):
         y = signal(shape_of(rng, outer, place, one_of(rng, n, n + 1)))
         if rng.random() < 0.8:
             keywords["axis"] = -1
-        keywords |= {"nperseg": 4, "detrend": one_of(rng, "constant", "linear", False)}
+        # Of two elements a line leaves roundings, of which a quotient says nothing.
+        detrends = ("constant", "linear", False) if min(x.shape[-1], y.shape[-1]) > 2 else (False,)
+        keywords |= {"nperseg": 4, "detrend": one_of(rng, *detrends)}
         return spelling(f"signal.{name}", [x, y], keywords, 1, order=1, value_rtol=1e-7, rtol=1e-5)
     if name == "upfirdn":
         keywords |= {"up": int(rng.integers(1, 3)), "down": int(rng.integers(1, 3))}
