@@ -397,24 +397,24 @@ def store_refused(t):
         text += f"{way_out_of_scipy(at.called, adopting())}t.detach() where only the bare value is meant."
     elif adopting() and numpy_is_kept():
         text += (
-            f"{numpy_is_kept()}An array from outside, too, is a target as x = arraygrad.asarray(x); t.detach() where "
-            "only the bare value is meant."
+            f"{numpy_is_kept()}A copy in its place is a target, too, x = arraygrad.asarray(x, copy=True); t.detach() "
+            "where only the bare value is meant."
         )
     elif adopting():
         text += (
             f"the array was made where adoption does not reach, before the call or by a library. {_why[2](at.target)}"
-            "Write into a copy, x = numpy.array(x), which is recorded here; t.detach() where only the bare value is "
-            "meant."
+            "Put a copy in its place, x = numpy.array(x), which is recorded here; what reads the old array gets no "
+            "gradient. t.detach() where only the bare value is meant."
         )
     elif followed_by(t):
         text += (
-            "let NumPy's creation functions make recordable arrays, arraygrad.grad(f, adopt=True), or make the target "
-            "a Tensor first, x = arraygrad.asarray(x); t.detach() where only the bare value is meant."
+            "let NumPy's creation functions make recordable arrays, arraygrad.grad(f, adopt=True), or put a copy in "
+            "its place, x = arraygrad.asarray(x, copy=True); t.detach() where only the bare value is meant."
         )
     else:
         text += (
-            "make the target a Tensor first, x = arraygrad.asarray(x), or call arraygrad.adopt(f) in the place of the "
-            "function f that makes it; t.detach() where only the bare value is meant."
+            "put a copy in its place, x = arraygrad.asarray(x, copy=True), or call arraygrad.adopt(f) in the place of "
+            "the function f that makes it; t.detach() where only the bare value is meant."
         )
     return _known(followed_by(t), TypeError(text))
 

@@ -766,7 +766,7 @@ cdef object forbidden_view(TensorBase t, str what):
                             "output of a function that returns multiple views. Such functions do not allow the output "
                             "views to be modified inplace. Replace the in-place operation by an out-of-place one.")
     if kind == "held":
-        return RuntimeError(f"Output {t.output_nr_} of {name} {what} modified inplace, but the function returned "
+        return RuntimeError(f"Output {t.output_nr_} of {name} is being modified inplace, but the function returned "
                             "memory that the program holds too (a buffer, a cache), where the write would have to show "
                             "as well. Copy the result first, or have the function return a new array.")
     return RuntimeError(f"Output {t.output_nr_} of {name} is a view {what} modified inplace. This view was created "

@@ -234,9 +234,9 @@ def not_written(name, target, way=""):
     what = "a plain array" if cls is numpy.ndarray else f"{cls.__module__}.{cls.__qualname__}"
     return TypeError(
         f"{place()}: {name}: a Tensor can't be written into {what}, whose memory holds no gradient: {numpy_is_kept()}"
-        f"{way}make x a Tensor first, x = arraygrad.asarray(x), or x = numpy.array(x) in arraygrad.grad(f, "
-        "adopt=True), which reaches no array that was made outside. Where only the values are meant, x += t.array; a "
-        "parameter p is updated by p -= rate * p.grad under arraygrad.no_grad()"
+        f"{way}put a copy in its place that is recorded, x = arraygrad.asarray(x, copy=True) or, where "
+        "arraygrad.grad(f) adopts, x = numpy.array(x); what reads the old array gets no gradient. Where only the "
+        "values are meant, x += t.array; a parameter p is updated by p -= rate * p.grad under arraygrad.no_grad()"
     )
 
 

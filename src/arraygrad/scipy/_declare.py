@@ -30,7 +30,7 @@ from arraygrad.autograd import grad as gradients_of
 from arraygrad.autograd.grad_mode import enable_grad
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.inplace import as_scalar
-from arraygrad.core.tensor import Tensor, asarray
+from arraygrad.core.tensor import Tensor, asarray, wrap_raw
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.implicit.lifting import depends
 from arraygrad.implicit.stores import watching
@@ -586,7 +586,8 @@ class _Values(Function):
         rule, at, constants, n, several, still = state
         ctx.state = (rule, at, n, several, tuple(still))
         ctx.bound = constants
-        wrapped = tuple([asarray(out) if _is_array(out) else out for out in outs])
+        # Results have memory of their own (`_own`), which the program may write.
+        wrapped = tuple([wrap_raw(out) if _is_array(out) else out for out in outs])
         kept = [out if isinstance(out, Tensor) else None for out in wrapped]
         ctx.others = [None if isinstance(out, Tensor) else out for out in wrapped]
         ctx.save_for_backward(*tensors, *kept, *still.values())
