@@ -156,7 +156,7 @@ def _example(op):
     function = f"{prefix}{op.name}"
     calls = CALLS.get(op.name)
     if calls is None:
-        arguments = "x" if len(op.params) == 1 else "x, above_one"
+        arguments = "x" if op.n_positional == 1 else "x, above_one"
         calls = [f"{{f}}({arguments})"]
         if op.differentiable and not op.zero:
             rest = arguments[1:]
