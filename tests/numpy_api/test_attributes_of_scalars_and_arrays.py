@@ -21,7 +21,9 @@ NAMES = sorted(
     {n for n in (*dir(np.ndarray), *dir(np.float64)) if not n.startswith("_")} | {"itemset", "ptp", "newbyteorder"}
 )
 # Memory and text hold no gradient: refused as attributes that a Tensor lacks, with what to write instead.
-WITHOUT_GRADIENT = {"ctypes", "data", "dump", "dumps", "fromhex", "getfield", "hex", "setfield", "tofile"}
+WITHOUT_GRADIENT = {
+    "ctypes", "data", "dump", "dumps", "from_number", "fromhex", "getfield", "hex", "setfield", "tofile",
+}  # fmt: skip
 # Methods of arrays that Tensors without axes have too.
 ALSO_OF_SCALARS = {"argpartition", "dot", "mT", "partition"}
 
