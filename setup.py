@@ -15,6 +15,7 @@ ARRAYGRAD_JOBS=n                             modules compiled at a time (default
 C++ and .pyx code find the macro ARRAYGRAD_DEBUG defined in a debug build, and only there.
 """
 
+import functools
 import importlib
 import os
 import re
@@ -146,13 +147,19 @@ class Library(Extension):
         self.modules = modules
 
 
+@functools.cache
+def includes(path: Path) -> list[str]:
+    """The names that a file includes. Headers are those of many modules, and do not change while they are compiled."""
+    return INCLUDE.findall(path.read_text(encoding="utf-8"))
+
+
 def included(source: str, folders: list[str]) -> list[str]:
     """The headers of these folders that a C++ file includes, itself or by one of them."""
     found: dict[Path, None] = {}
     waiting = [Path(source), ERROR_PATHS]
     while waiting:
         path = waiting.pop()
-        for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
+        for name in includes(path):
             for folder in (path.parent, *map(Path, folders)):
                 header = folder / name
                 if header.exists():

@@ -191,10 +191,15 @@ class Reach(Route):
         self.writes = known.writes
         return self
 
+    def _begun(self):
+        """A search, which gives other code to functions of the packages alone."""
+        search = _Search()
+        search.matches = None if self._packages is None else self._matches
+        return search
+
     def search(self):
         """Find what the function leads to."""
-        search = _Search()
-        search.matches = self._matches if self._packages is not None else None
+        search = self._begun()
         search.visit(self._function, 0)
         found, own = self._wanted(search)
         self.searched(found, own, [names.state() for names in found], self.stamp)
@@ -221,8 +226,7 @@ class Reach(Route):
             likenesses, sizes, stamp, found = self._given
             if stamp == self.stamp and fit(likenesses, objects) and all(names.state() == n for names, n in sizes):
                 return found
-        search = _Search()
-        search.matches = self._matches if self._packages is not None else None
+        search = self._begun()
         search.visit(self._function, 0)
         for one in objects:
             search.keep(one)

@@ -35,7 +35,7 @@ import numpy
 
 from arraygrad.adoption.compared import codes_of
 from arraygrad.adoption.exchange import makes_tensors
-from arraygrad.adoption.table import stand_in_for, stands_for
+from arraygrad.adoption.table import stand_in_for
 from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import wrap_raw
@@ -129,9 +129,7 @@ def _rewritten(code, namespace):
     other = _compiled(tree, code)
     if other is None or other.co_freevars != code.co_freevars:
         return code
-    other = _with_functions(other)
-    stands_for(other, code)
-    return other
+    return _with_functions(other)
 
 
 def _may_gain(code, namespace):

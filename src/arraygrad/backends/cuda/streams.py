@@ -174,17 +174,11 @@ class CupyRuntime(CudaRuntime):
 
         CuPy's own `get` of an array with strides has such a block, which after `use()` ends on the default stream.
         """
-        if not is_cuda(device_key):
-            return None
-        number = device_key[2]
-        before = self.current_device()
-        if before != number:
-            self.use_device(number)
-        previous = self.stream_of(number)
-        if stream is None or stream == previous:
-            return before, number, previous
+        token = super().enter(device_key, None)
+        if token is None or stream is None or stream == token[2]:
+            return token
         stream.stream.__enter__()
-        return before, number, previous, stream
+        return *token, stream
 
     def leave(self, token):
         if token is not None and len(token) > 3:
