@@ -324,3 +324,33 @@ def test_derivatives_of_polynomials_beyond_their_degree_have_gradient_zero(m):
     np.testing.assert_array_equal(found.detach().numpy(), expected)
     found.sum().backward()
     np.testing.assert_array_equal(t.grad.numpy(), [np.polyder(row, m).sum() for row in np.eye(4)])
+
+
+@pytest.mark.parametrize("axis", [1, -2, 2, None, 1.0])
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (np.asarray(0.0), np.asarray(1.0))], ids=("numbers", "arrays"))
+def test_linspace_counts_the_axis_of_ends_without_axes(ends, axis):
+    x = ag.tensor(0.5, requires_grad=True)
+    with pytest.raises((ValueError, TypeError)) as plain:
+        np.linspace(*ends, 3, axis=axis)
+    with pytest.raises(plain.type):
+        np.linspace(x, ends[1], 3, axis=axis)
+
+
+MASKS = ((), (1,), (3,), (2, 3), (2, 1), (1, 3), (1, 2, 3), (1, 1, 1), (0,), (2, 0), (0, 1, 3))
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("shape", [(), (3,), (1,), (2, 3), (2, 1), (0, 3), (0,)])
+def test_copyto_broadcasts_its_mask_to_the_target_alone(shape, mask):
+    where = np.ones(mask, bool)
+    plain = np.zeros(shape)
+    x = ag.tensor(0.5, requires_grad=True)
+    t = ag.zeros(shape)
+    try:
+        np.copyto(plain, 0.5, where=where)
+    except ValueError:
+        with pytest.raises(ValueError, match="broadcast"):
+            np.copyto(t, x, where=where)
+    else:
+        np.copyto(t, x, where=where)
+        np.testing.assert_array_equal(t.array, plain)

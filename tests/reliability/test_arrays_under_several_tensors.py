@@ -187,11 +187,13 @@ def test_a_recorded_write_where_elements_share_memory_is_refused(make, write):
 @pytest.mark.parametrize("make", PLAIN.values(), ids=PLAIN)
 def test_a_recorded_write_through_odd_strides_gives_the_gradient(make, write):
     raw = make().copy() if make is PLAIN["diagonal"] else make()
-    x = ag.tensor(np.ones(raw.shape), requires_grad=True)
+    shape = raw.shape
+    x = ag.tensor(np.ones(shape), requires_grad=True)
     t = ag.asarray(raw)
+    del raw
     write(t, x)
     (t * 2.0).sum().backward()
-    expected = np.zeros(raw.shape)
+    expected = np.zeros(shape)
     if write in (WRITES["t[0] = x[0]"], WRITES["t[0] += x[0]"]):
         expected[0] = 2.0
     else:

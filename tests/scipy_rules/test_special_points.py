@@ -5,11 +5,14 @@ logarithm). Derivatives of orders one to three are those of the function's Taylo
 there is nan or infinite, never a number.
 """
 
+import contextlib
+
 import numpy as np
 import pytest
 
 import arraygrad as ag
 import arraygrad.scipy.special as special
+from arraygrad.scipy import NotDifferentiable
 
 mpmath = pytest.importorskip("mpmath", reason="mpmath, the reference, is not installed")
 
@@ -194,3 +197,35 @@ def test_parameters_of_arrays():
     assert found.shape == a.shape
     expected = [sum(ag.grad(special.hyp1f1)(v, 2.0, t) for t in x) for v in a[:, 0]]
     np.testing.assert_allclose(found[:, 0], expected, rtol=1e-13)
+
+
+RING = [
+    *[(1.3, 0.5, 2.0), (2.3, 1.5, 3.0), (1.5, 2.3, 3.0), (0.7, 1.4, 2.2), (2.4, 1.5, 3.0), (3.1, 2.0, 4.0)],
+    *[(1.3, 0.5, 2.05), (-0.6, 1.2, 0.8), (2.0, 0.75, 3.5)],
+]
+
+
+@pytest.mark.parametrize("angle", [0.25, 1.0 / 3.0, 0.4, -1.0 / 3.0])
+@pytest.mark.parametrize("radius", [0.92, 1.0, 1.08])
+@pytest.mark.parametrize(("a", "b", "c"), RING)
+def test_2f1_near_the_sixth_root_of_one_is_right_or_refused(a, b, c, radius, angle):
+    """SciPy's series there ends too early for some parameters, as for c = 2b."""
+    z = np.asarray(radius * np.exp(1j * np.pi * angle))
+    found = None
+    with contextlib.suppress(NotDifferentiable):
+        found = ag.grad(lambda z: special.hyp2f1(a, b, c, z).real)(z)
+    if found is None:
+        with pytest.raises(NotDifferentiable, match="contradict"):
+            ag.grad(lambda z: special.hyp2f1(a, b, c, z).real)(z)
+        return
+    slope = complex(a * b / c * mpmath.hyp2f1(a + 1, b + 1, c + 1, complex(z)))
+    assert abs(np.conj(found) - slope) <= 1e-5 * abs(slope)
+
+
+def test_2f1_is_refused_there_for_few_parameters():
+    generator = np.random.default_rng(3)
+    for _ in range(300):
+        a, b = generator.uniform(-3.0, 5.0, 2)
+        c = generator.uniform(0.3, 5.0)
+        z = np.asarray(generator.uniform(0.8, 1.2) * np.exp(1j * np.pi * generator.uniform(-0.5, 0.5)))
+        assert np.isfinite(ag.grad(lambda z, a=a, b=b, c=c: special.hyp2f1(a, b, c, z).real)(z))

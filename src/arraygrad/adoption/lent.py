@@ -43,6 +43,7 @@ from arraygrad.adoption.reach import adoptable, is_library, slots_of
 from arraygrad.adoption.written import parameter
 from arraygrad.autograd.views_of_memory import shown_of
 from arraygrad.core.convert import RUNNING, running_here
+from arraygrad.core.exports import lent_array
 from arraygrad.core.overwriting import hand_back
 from arraygrad.core.tensor import Tensor, asarray
 
@@ -409,7 +410,7 @@ class _Loan:
         arrays = [found.box[0] for found in family]
         owner = _owner(arrays[0])
         root = arrays[0] if len(arrays) == 1 else owner
-        base = asarray(root)
+        base = lent_array(asarray(root))
         made = []
         try:
             for found, array in zip(family, arrays, strict=True):

@@ -284,6 +284,18 @@ def exported_error(where):
     return _known(list(RUNNING.values()), TypeError(text))
 
 
+def held_array_written():
+    """Warn before a value that requires grad is written into memory that a plain array of the program's shows."""
+    at = ProgramPlace(sys._getframe(1))
+    warn_at(
+        at,
+        f"{at}: a value that requires grad is written into a Tensor over an array that the program still holds: the "
+        "array shows the value, but what is computed of the array has no gradient. Make the Tensor over memory of its "
+        "own, arraygrad.asarray(array, copy=True) or t.copy(), and compute with the Tensor from then on; `del array` "
+        "where nothing reads it any more.",
+    )
+
+
 def stays(t):
     """Whether `item()` and `tolist()` of `t`, which requires grad, give 0-d Tensors (2)."""
     return running_here() > 0 or bool(followed_by(t))

@@ -60,6 +60,11 @@ def exported_error(where):
     return guard().exported_error(where)
 
 
+def held_array_written():
+    """The warning of a write that an array of the program's shows (python_numbers.held_array_written)."""
+    guard().held_array_written()
+
+
 def place():
     """Where the running program is, as text."""
     return guard().place()

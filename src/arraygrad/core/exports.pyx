@@ -9,16 +9,17 @@ from cpython.ref cimport Py_DECREF
 
 from arraygrad.core.apply cimport refresh
 from arraygrad.core.convert cimport asked_by_sparse, is_asked_by_name, no_array, values_of
-from arraygrad.core.given cimport give
+from arraygrad.core.given cimport give, living
 from arraygrad.core.operands cimport is_like_scalar
-from arraygrad.core.value cimport Backend, TensorBase
+from arraygrad.core.value cimport LENT, Backend, TensorBase, Value
 
 from arraygrad._hints import set_plain
-from arraygrad.core.convert import exported_error, mark
+from arraygrad.core.convert import exported_error, held_array_written, mark
 from arraygrad.core.overwriting import hand_back
 
 cdef extern from "Python.h":
     PyObject* PyEval_GetGlobals()
+    Py_ssize_t Py_REFCNT(PyObject* o)
     PyObject* PyDict_GetItemString(PyObject* d, const char* key)
 
 cdef extern from "adopted.hpp" nogil:
@@ -38,7 +39,11 @@ cdef extern from "adopted.hpp" nogil:
 # (4) The other code may write, too. What nodes saved before is compared in backward (Note [Saved values] in value.pyx,
 #     4), or copied where it is likely to write: a buffer that may be written, an address.
 # (5) arraygrad's own code asks for arrays to compute with them, and what nodes keep of these is compared as ever.
-# Guarded by tests/adoption/test_memory_that_others_read.py.
+# (6) Where the program itself made the Tensor over an array that it goes on to hold (`w = ag.asarray(work)`), or took
+#     the array out (`p = t.numpy()`), it may only want its memory reused. So such a write goes on, and a warning says
+#     that reads of the array give bare values. Reference counts tell whether anything but Tensors holds it. An array
+#     from outside of an adopted call, which reads it by the Tensor (adoption.lent), is no such array.
+# Guarded by tests/adoption/test_memory_that_others_read.py, (6) by tests/reliability/test_held_arrays.py.
 cdef dict exported = {}                 # owner of memory -> {id of a weak reference: (it, where it was given away)}
 cdef frozenset _ADDRESSES = frozenset(("ctypes", "__array_interface__"))
 cdef object _arrays = None              # numpy
@@ -177,6 +182,48 @@ cdef int refuse_exported(TensorBase t) except -1:
         if where is not None:
             raise exported_error(where)
     return 0
+
+
+def lent_array(TensorBase t not None):
+    """`t`, which stands for the call in all places of the array that it is over: no write to it is told (6)."""
+    t.value.foreign = LENT
+    return t
+
+
+cdef int tell_holders(TensorBase t) except -1:
+    """Before the first value that requires grad is written into `t`: warn where an array shows that memory (6)."""
+    cdef Backend backend = <Backend>t.value.meta.ops
+    if backend.mutable and is_shown(t.value, backend):
+        held_array_written()
+    return 0
+
+
+cdef bint is_shown(Value v, Backend backend) except -1:
+    """Whether anything but Values holds an array over the memory of `v`, as far as reference counts tell."""
+    cdef list values = [v] if v.storage is None else living(v.storage)
+    cdef dict known = {}                # id of an array of Values, or of what one is a view of: references known of
+    cdef list arrays = []
+    cdef Value one
+    cdef object array, base
+    for one in values:
+        array = one.raw
+        if id(array) not in known:
+            known[id(array)] = 0
+            arrays.append(array)
+        known[id(array)] += 1
+    for array in arrays:                # grows: bases of bases
+        base = getattr(array, "base", None)
+        if base is not None and base is not array:
+            if id(base) not in known:
+                known[id(base)] = 0
+                arrays.append(base)
+            known[id(base)] += 1
+    base = array = None
+    while arrays:
+        array = arrays.pop()
+        if Py_REFCNT(<PyObject*>array) > known[id(array)] + 1 and backend.shares_memory(array, v.raw):
+            return True
+    return False
 
 
 cdef object held_by(Backend backend, object raw, object owner):

@@ -2,10 +2,11 @@
 from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
-from arraygrad.core.value cimport TensorBase, Value
+from arraygrad.core.value cimport Storage, TensorBase, Value
 
 cdef int give(TensorBase t) except -1
 cdef int enter(Value v) except -1
+cdef list living(Storage s)
 cdef TensorBase returned(object raw, Py_ssize_t held, object args, bint recorded, str name)
 cdef int note_returned(TensorBase t, Py_ssize_t held, str name) except -1
 

@@ -16,14 +16,15 @@ from arraygrad.core.apply cimport (
     apply_op, basic_key, binary, filled, keep_retaining, observed_call, refresh, view_node, wants_grad,
 )
 from arraygrad.core.arguments cimport is_static, to_raw
-from arraygrad.core.exports cimport exported, refuse_exported
+from arraygrad.core.exports cimport exported, refuse_exported, tell_holders
 from arraygrad.core.accumulators cimport accumulator_of
 from arraygrad.core.nodes cimport OpNode, finish
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.operands cimport check_operand, has_tensor, is_like_scalar, listed, mixed, rebinds
 from arraygrad.core.overwriting cimport before_write, bump, mark_overwritten
 from arraygrad.core.value cimport (
-    Backend, Extra, TensorBase, find_backend, forbidden_view, new_tensor, refuses_overwriting, replaced, set_history,
+    HELD, Backend, Extra, TensorBase, find_backend, forbidden_view, new_tensor, refuses_overwriting, replaced,
+    set_history,
 )
 from arraygrad.core.written_scalars cimport ITEMS_WRITTEN
 
@@ -217,6 +218,8 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
         check_overlaps(t, what)
     if recorded and exported:
         refuse_exported(t)
+    if recorded and t.value.foreign == HELD and not t.tracked:
+        tell_holders(t)
     if t.tracked and t.grad_fn_ is None and (t.extra is None or t.extra.parent is None):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation. "
                            f"({what}: write into a copy, or under arraygrad.no_grad())")

@@ -17,6 +17,12 @@ cdef enum Overwritten:
     GIVEN_FULL = 3                  # the same, all of its content
 
 
+# What Value.foreign says beside 0, all of which a test of it finds.
+cdef enum Foreign:
+    HELD = 1                        # the program may read and write the memory by an array of its own
+    LENT = 2                        # it does so by this Tensor: an adopted call put it into the array's places
+
+
 cdef class Storage:
     """Memory that several Values share (views, detached aliases): one version, and who shares it."""
     cdef long version
@@ -38,7 +44,7 @@ cdef class Value:
     cdef long version               # used while storage is None
     # One byte each, so that a Value takes no more room than it must.
     cdef unsigned char overwritten  # (Overwritten) of what nodes saved: written afterwards, or perhaps
-    cdef unsigned char foreign      # over memory that the program holds too: see Note [Constants that change]
+    cdef unsigned char foreign      # (Foreign) over memory of the program's too: see Note [Constants that change]
     cdef unsigned char inference    # made in inference mode: never saved, written in that mode only
     cdef unsigned char pinned       # what its Tensor shows counts as saved: Note [Saved values], 5
     cdef uint32_t place             # in storage.members

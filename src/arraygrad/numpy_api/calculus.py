@@ -405,7 +405,7 @@ def _weights(num, endpoint, start, stop):
 @implements("linspace")
 def _linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     start, stop = operands(start, stop)
-    if start.ndim == 0 and stop.ndim == 0 and not retstep and not _is_long(start, stop):
+    if start.ndim == 0 and stop.ndim == 0 and not retstep and axis == 0 and not _is_long(start, stop):
         return F["linspace"](start, stop, num, endpoint=endpoint, dtype=dtype, device=device)
     given = (start, stop, num, endpoint, retstep, dtype, 0 if axis is None else axis)
     weights = _weights(num, endpoint, start, stop)

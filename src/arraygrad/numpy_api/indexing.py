@@ -238,11 +238,14 @@ def _fill_diagonal(a, val, wrap=False):
 @implements("copyto")
 def _copyto(dst, src, casting="same_kind", where=True):
     dst = _target("copyto", dst)
-    src, where = tensors(src, dst)[0], where
+    src = tensors(src, dst)[0]
+    where = where if where is True else tensors(where, dst)[0]
     if not numpy.can_cast(numpy.dtype(str(src.dtype)), numpy.dtype(str(dst.dtype)), casting):
         raise TypeError(f"Cannot cast array data from {src.dtype} to {dst.dtype} according to the rule '{casting}'")
+    if where is not True and numpy.broadcast_shapes(where.shape, dst.shape) != dst.shape:
+        raise ValueError(f"could not broadcast where mask from shape {where.shape} into shape {dst.shape}")
     src = src if src.dtype == dst.dtype else src.astype(dst.dtype)
-    dst[...] = src if where is True else F["where"](*tensors(where, src, dst))
+    dst[...] = src if where is True else F["where"](where, src, dst)
 
 
 @implements("nan_to_num")

@@ -511,14 +511,14 @@ def _at(ufunc, function, a, indices, b=None):
     if not isinstance(a, Tensor):
         raise not_written(f"numpy.{name}.at", a)
     key = _host_key(indices)
-    raw = raw_array(a)
+    kind = type(raw_array(a))  # no reference to the array is kept: a write asks who holds it
     b = b if b is None else tensors(b, a)[0]
     sums = b is not None and name in ("add", "subtract") and b.dtype == a.dtype
-    if sums and isinstance(raw, numpy.ndarray) and add_at(a, key, b if name == "add" else -b):
+    if sums and issubclass(kind, numpy.ndarray) and add_at(a, key, b if name == "add" else -b):
         return
     values = None
-    if type(raw) is numpy.ndarray:  # NumPy's own, as its loops over places round otherwise than those over arrays
-        values = raw.astype(a.dtype)
+    if kind is numpy.ndarray:  # NumPy's own, as its loops over places round otherwise than those over arrays
+        values = raw_array(a).astype(a.dtype)
         ufunc.at(values, key, *(() if b is None else (host(b),)))
     positions = numpy.arange(a.size).reshape(a.shape)[key]
     if b is not None:

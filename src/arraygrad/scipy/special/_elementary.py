@@ -21,7 +21,7 @@ from arraygrad.scipy._plainly import plainly
 from arraygrad.scipy._powers import abs_power
 from arraygrad.scipy._zeta import hurwitz, zeta_slope
 from arraygrad.scipy.special._chapter import NAMES, composition_of, conj, declare
-from arraygrad.scipy.special._hypergeometric import of_0f1, of_1f1, of_2f1, of_u
+from arraygrad.scipy.special._hypergeometric import check_2f1_slope, of_0f1, of_1f1, of_2f1, of_u
 
 __all__ = []
 
@@ -607,8 +607,14 @@ declare("hyp1f1", "a, b, x", "DLMF 13.3.15, 16.2.1",
 declare("hyperu", "a, b, x", "DLMF 13.3.22, 13.4.4",
         x=lambda g, a, b, x: -g * a * own("hyperu")(a + 1.0, b + 1.0, x),
         **_by_parameters("hyperu", of_u, "a", "b", "x"))  # fmt: skip
-declare("hyp2f1", "a, b, c, z", "DLMF 15.5.1, 16.2.1",
-        z=lambda g, a, b, c, z: g * conj(a * b / c * own("hyp2f1")(a + 1.0, b + 1.0, c + 1.0, z)),
+
+
+def _2f1_slope(g, ans, a, b, c, z):
+    check_2f1_slope(*[np.asarray(raw(t)) for t in (ans, a, b, c, z)])
+    return g * conj(a * b / c * own("hyp2f1")(a + 1.0, b + 1.0, c + 1.0, z))
+
+
+declare("hyp2f1", "a, b, c, z", "DLMF 15.5.1, 16.2.1", z=_2f1_slope,
         **_by_parameters("hyp2f1", of_2f1, "a", "b", "c", "z"))  # fmt: skip
 
 # -- zeta functions ---------------------------------------------------------------------------------------------------

@@ -109,6 +109,33 @@ def of_2f1(place, ans, a, b, c, z):
     return _checked("hyp2f1", factor * value, ans, factor * slope, total)
 
 
+def check_2f1_slope(ans, a, b, c, z):
+    """Refuse complex arguments at which SciPy's values of 2F1 are too far apart for a slope.
+
+    SciPy sums a series around exp(+-i pi / 3), 0.9 <= |z| < 1.1 with Re z >= 0, which it ends too early where a term
+    is zero, as all odd ones are for c = 2b: the value at (2.3, 1.5, 3) has one digit. The slope by DLMF 15.5.1 is
+    compared with that of 15.5.19 and 15.5.20, which take 2F1 at other parameters.
+    """
+    if z.dtype.kind != "c":
+        return
+    ans, a, b, c, z = np.broadcast_arrays(ans, a, b, c, z)
+    near = (np.abs(z) > 0.85) & (np.abs(z) < 1.15) & (z.real >= -0.05) & (z.imag != 0)
+    if not near.any():
+        return
+    ans, a, b, c, z = [v[near] for v in (ans, a, b, c, z)]
+    with np.errstate(all="ignore"):
+        slope = a * b / c * special.hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
+        other = ((c - a) * special.hyp2f1(a - 1.0, b, c, z) + (a - c + b * z) * ans) / (z * (1.0 - z))
+        size = np.abs(ans) + np.abs(slope)
+        apart = np.abs(slope - other) > (1e-6 if z.dtype == np.complex128 else 1e-3) * size
+    if np.any(apart & np.isfinite(slope)):
+        raise NotDifferentiable(
+            "arraygrad.scipy.special.hyp2f1: SciPy's values near exp(+-i pi / 3) contradict each other for some of "
+            "these parameters, so that no slope by z is known; change a parameter by a little (SciPy's series fails "
+            "where c is 2a or 2b, or there for c + 1 with a + 1 and b + 1), or detach() z"
+        )
+
+
 # t = exp(s - exp(-s)) makes an integral over t > 0 one that the trapezoidal rule has all digits of.
 _STEP = 1.0 / 32.0
 _S = np.arange(-5.5, 9.0, _STEP)
