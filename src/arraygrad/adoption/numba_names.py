@@ -241,7 +241,7 @@ class _OfParts(_Ufunc):
         several = isinstance(plains, tuple)
         plains = plains if several else (plains,)
         if real.is_dynamic:
-            plains = [numpy.asarray(_raw(out)) for out in outs]
+            plains = [numpy.array(_raw(out)) for out in outs]  # copies: a held array is told of a recorded write
         loop = numpy.shape(plains[0])[: numpy.ndim(plains[0]) - len(cores[real.nin])]
         types = None if real.is_dynamic else real.gufunc_builder._sigs[0].args if real.gufunc_builder._sigs else None
         given = []
