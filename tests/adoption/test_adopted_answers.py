@@ -408,3 +408,24 @@ def test_arrays_without_axes_that_broadcast_arrays_makes_are_arrays():
         return a**b
 
     assert ag.value_and_grad(f)(3.0) == (9.0, 6.0)
+
+
+@pytest.mark.parametrize("adopt", [True, False])
+@pytest.mark.filterwarnings("ignore:.*another branch")
+def test_instructions_that_ask_for_no_class_are_told_from_those_that_do_however_many_there_are(adopt):
+    """NumPy asks each operand for its class in the frame of the program, whose instructions are noted: thousands here.
+
+    Half of the functions ask themselves, at the offset where the others multiply. Code is freed between them.
+    """
+    kinds = set()
+    for i in range(1200):
+        asks = i % 2 == 0
+        space = {"V": V, "kinds": kinds}
+        exec(
+            f"def f(x):\n    y = {'kinds.add(x.__class__)' if asks else 'V * x'}\n    return (V * x).sum() * {i}.0",
+            space,
+        )
+        kinds.clear()
+        for _ in range(2):
+            assert ag.grad(space["f"], adopt=adopt)(np.asarray([1.0, 2.0])) == pytest.approx(V * i)
+        assert kinds == (set() if not asks else {np.ndarray} if adopt else {ag.Tensor})

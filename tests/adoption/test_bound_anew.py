@@ -342,6 +342,59 @@ def test_closure_that_is_bound_anew_is_seen():
     assert gradient(0.5) == pytest.approx(math.exp(0.5))
 
 
+def closed(first, second=math.exp):
+    """A function that holds one function in a cell and one in a default argument, and what binds them anew."""
+
+    def f(x, g=second):
+        return first(x) * g(x)
+
+    def bind(thing):
+        nonlocal first
+        first = thing
+
+    def unbind():
+        nonlocal first
+        del first
+
+    return f, bind, unbind
+
+
+@pytest.mark.parametrize("change", ["cell", "default", "number of defaults", "cell to a function of the program's"])
+def test_what_a_function_holds_is_seen_when_it_is_bound_anew(change):
+    f, bind, _ = closed(math.sin)
+    df = ag.grad(f, adopt=True)
+    assert df(0.7) == pytest.approx(math.exp(0.7) * (math.sin(0.7) + math.cos(0.7)), rel=1e-14)
+    if change == "cell":
+        bind(math.cos)
+    elif change == "default":
+        f.__defaults__ = (math.log,)
+    elif change == "number of defaults":
+        f.__defaults__ = (0.7, math.log)
+    else:
+        bind(lambda x: math.sqrt(x))
+    assert df(0.7) == pytest.approx((f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6, rel=1e-8)
+
+
+def test_cell_that_is_deleted_in_a_call_or_between_calls_stays_empty():
+    f, bind, unbind = closed(math.sin)
+
+    def ends(x):
+        y = f(x)
+        unbind()
+        return y
+
+    for run in (lambda: ag.grad(ends, adopt=True)(0.7), unbind):
+        bind(math.sin)
+        run()
+        with pytest.raises(NameError, match="first"):
+            f(0.7)
+        with pytest.raises(NameError, match="first"):
+            ag.grad(f, adopt=True)(0.7)
+    bind(math.sin)
+    assert f(0.7) == math.sin(0.7) * math.exp(0.7)
+    assert f.__closure__[0].cell_contents is math.sin
+
+
 def test_attribute_of_an_argument_that_is_bound_anew_is_seen(main):
     gradient = ag.grad(lambda x, model: model(x), adopt=True)
     model = main.Model(math.sin)

@@ -22,6 +22,7 @@ cdef class Watch:
 
     cdef bint same(self, object found) except -1
     cdef bint same_items(self, object items) except -1
+    cdef bint same_held(self, object found) except -1
     cdef bint alike(self, Watch old) except -1
     cdef bint tells(self) except -1
 

@@ -28,7 +28,8 @@ cdef extern from "Python.h":
     object PyObject_GenericGetDict(object obj, void* context)
     PyObject* PyFunction_GetClosure(object function)
     PyObject* PyFunction_GetDefaults(object function)
-    PyObject* PyCell_Get(object cell)
+    PyObject* PyCell_Get(object cell)                   # a new reference; NULL without an error: not assigned
+    int PyCell_Set(object cell, object value) except -1
     PyObject* PyList_GET_ITEM(object items, Py_ssize_t i)
     Py_ssize_t Py_REFCNT(PyObject* obj)
 
@@ -50,6 +51,8 @@ cdef set telling_types = {
 cdef set compiled_types = {
     types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType, type(numpy.sum),
 }
+cdef object array_type = numpy.ndarray
+cdef object tensor_type = Tensor
 cdef object function_type = types.FunctionType
 cdef object method_type = types.MethodType
 cdef object cell_type = types.CellType
@@ -65,7 +68,7 @@ def is_plain(argument):
 cdef bint plain_to(object argument, int depth) except -1:
     """is_plain, for containers that are no deeper than that: one may hold itself."""
     cdef object kind = type(argument)
-    if kind in plain_types:
+    if kind is tensor_type or kind is array_type or kind in plain_types:
         return True
     if kind is dict:
         argument = list((<dict>argument).values())
@@ -155,6 +158,39 @@ cdef class Watch:
         for i in range(self.size):
             if not matches(&self.entries[i], <PyObject*>(<tuple>items)[i]):
                 return False
+        return True
+
+    cdef bint same_held(self, object found) except -1:
+        """`same_items(items_of(found))`; of a function without a tuple of what it holds."""
+        cdef PyObject* closure
+        cdef PyObject* defaults
+        cdef PyObject* value
+        cdef tuple cells = (), values = ()
+        cdef Entry* entry = self.entries
+        cdef bint same
+        if type(found) is not function_type:
+            return self.same_items(items_of(found))
+        closure = PyFunction_GetClosure(found)          # borrowed
+        defaults = PyFunction_GetDefaults(found)
+        if closure != NULL:
+            cells = <tuple>closure
+        if defaults != NULL:
+            values = <tuple>defaults
+        if len(cells) + len(values) != self.size:
+            return False
+        for cell in cells:
+            value = PyCell_Get(cell)
+            try:
+                same = matches(entry, <PyObject*>None if value == NULL else value)
+            finally:
+                Py_XDECREF(value)
+            if not same:
+                return False
+            entry += 1
+        for default in values:
+            if not matches(entry, <PyObject*>default):
+                return False
+            entry += 1
         return True
 
     def holds(self, found):
@@ -529,6 +565,7 @@ cdef class Place:
     cdef int swap(self, object old, object new) except -1:
         cdef Py_ssize_t i
         cdef list items
+        cdef PyObject* value
         holder = self.held_by()
         kind = type(holder)
         if kind is dict:
@@ -541,11 +578,10 @@ cdef class Place:
                     if items[i] is old:
                         items[i] = new
         elif kind is cell_type:
-            try:
-                if holder.cell_contents is old:
-                    holder.cell_contents = new
-            except ValueError:                  # the program has deleted it
-                pass
+            value = PyCell_Get(holder)          # NULL: the program has deleted it
+            Py_XDECREF(value)                   # `old` is held by this
+            if value == <PyObject*>old:
+                PyCell_Set(holder, new)
         elif kind is partial_type:              # it stays the object that it is, with its arguments and attributes
             if holder.func is old:
                 set_partial(holder, (new, holder.args, holder.keywords, PyObject_GenericGetDict(holder, NULL)))

@@ -7,7 +7,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 
 from arraygrad.adoption.bindings cimport Place as Held
-from arraygrad.adoption.bindings cimport Watch, items_of, plain_to
+from arraygrad.adoption.bindings cimport Watch, plain_to
 from arraygrad.adoption.vectorcalls cimport (
     PyObject_Vectorcall, PyVectorcall_NARGS, arraygrad_serve_calls, named, positional, vectorcall,
 )
@@ -15,6 +15,9 @@ from arraygrad.core.adopted cimport arraygrad_adopting, arraygrad_has_gil, array
 from arraygrad.engine.node cimport thread_state
 
 from arraygrad.adoption.setting import adoption_mode, on_change
+
+cdef extern from "Python.h":
+    PyObject* PyList_GET_ITEM(object items, Py_ssize_t i) noexcept
 
 
 # Note [The lock of adoption]
@@ -153,25 +156,28 @@ cdef bint changed(Route reach) except -1:
             if (<Namespace>reach.found[i]).current() != <Py_ssize_t>reach.sizes[i]:
                 found = True
         if reach.watch is not None:
-            if not (reach.watch.same_items(items_of(reach.root)) if reach.by_items else reach.watch.same(reach.root)):
+            if not (reach.watch.same_held(reach.root) if reach.by_items else reach.watch.same(reach.root)):
                 found = True
     return found or _rebound
 
 
 cdef bint needs_lock(list namespaces, list places) except -1:
     """Whether an exchange of these has to hold the lock: Note [The lock of adoption]."""
-    cdef Namespace names
+    cdef PyObject* names                            # borrowed from the list: no code runs here
+    cdef Py_ssize_t i
     if not arraygrad_has_gil or _lock.held:
         return True
-    for names in namespaces:
-        if names.siblings is not None or not are_light(names.shared):
+    for i in range(len(namespaces)):
+        names = PyList_GET_ITEM(namespaces, i)
+        if (<Namespace>names).siblings is not None or not are_light((<Namespace>names).shared):
             return True
     return not are_light(places)
 
 
-cdef bint are_light(list places) except -1:
-    for place in places:
-        if not (<Held>place).light:
+cdef inline bint are_light(list places) noexcept:
+    cdef Py_ssize_t i
+    for i in range(len(places)):
+        if not (<Held>PyList_GET_ITEM(places, i)).light:
             return False
     return True
 

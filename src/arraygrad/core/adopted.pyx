@@ -1,18 +1,20 @@
 # What Tensors answer otherwise while an adopted call runs: class, attributes, text, and operators of Python's numbers.
-# May import: engine.node, core.op, core.value, core.apply, core.convert, core.inplace. (The adoption room registers its
-# answers here.)
+# May import: engine.free_threading, engine.node, core.op, core.value, core.apply, core.convert, core.inplace. (The
+# adoption room registers its answers here.)
 import importlib
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
 from libc.math cimport floor, isfinite
 from libc.math cimport pow as power
+from libc.string cimport memset
 
 from arraygrad.core.apply cimport binary
 from arraygrad.core.convert cimport one_element, representation
 from arraygrad.core.inplace cimport inplace
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport TensorBase
+from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport ThreadState, thread_state
 
 from arraygrad.engine.node import keep_for_ever
@@ -102,7 +104,14 @@ cdef inline bint is_followed(TensorBase t) except -1:
 cdef enum:
     MOST_CODE = 4096            # so much code is known
 
+    QUICK = 256                 # of these instructions so many are found without a look into the dict
+
+cdef struct Quiet:
+    PyCodeObject* code          # borrowed from `_quiet`
+    Py_ssize_t at
+
 cdef dict _quiet = {}           # id of code -> (the code, 2 * offsets of quiet instructions + whether in adopted calls)
+cdef Quiet _quick[QUICK]        # each at the place that its code and offset give. The GIL guards it; without it unused.
 
 
 def note_quiet(frame, bint adopted):
@@ -113,6 +122,7 @@ def note_quiet(frame, bint adopted):
     known = _quiet.get(id(code))
     if known is None:
         if len(_quiet) >= MOST_CODE:
+            memset(_quick, 0, sizeof(_quick))
             _quiet.clear()
         known = _quiet[id(code)] = (code, set())
     (<set>(<tuple>known)[1]).add(2 * frame.f_lasti + adopted)
@@ -122,20 +132,30 @@ cdef bint is_quiet(bint adopted) except -1:
     """Whether the innermost Python code is at such an instruction."""
     cdef PyFrameObject* frame = PyEval_GetFrame()     # borrowed
     cdef PyCodeObject* code
+    cdef Py_ssize_t at
+    cdef Quiet* place
     cdef object known
     if frame == NULL:
         return False
     code = PyFrame_GetCode(frame)
+    Py_DECREF(<object><PyObject*>code)                  # the frame has it
+    at = 2 * PyFrame_GetLasti(frame) + adopted
+    place = &_quick[((<size_t>code >> 4) + <size_t>at) % QUICK]
+    if place.code == code and place.at == at:
+        return True
     known = _quiet.get(<Py_ssize_t>code)
-    Py_DECREF(<object><PyObject*>code)
-    return known is not None and 2 * PyFrame_GetLasti(frame) + adopted in <set>(<tuple>known)[1]
+    if known is None or at not in <set>(<tuple>known)[1]:
+        return False
+    if not FREE_THREADED:
+        place.code, place.at = code, at
+    return True
 
 
 cdef object class_of(TensorBase t):
     """`t.__class__`."""
     cdef str asker
     cdef object found
-    if any_adopted() and _answers is not None and not asked_by_us() and not is_quiet(True):
+    if any_adopted() and _answers is not None and not is_quiet(True) and not asked_by_us():
         found = _answers.class_of(t)
         if found is not type(t):
             return found

@@ -327,13 +327,18 @@ cdef object unflatten_from(Structure structure, list leaves, Py_ssize_t* at):
     cdef object kind = structure.kind
     cdef Structure child
     cdef list items
-    if structure is leaf_structure or structure.kind == "leaf":
+    if structure is leaf_structure:
         at[0] += 1
         return leaves[at[0] - 1]
     if structure.flat:
         at[0] += structure.n_leaves
+        if structure.type is tuple and structure.n_leaves == len(leaves):
+            return tuple(leaves)
         items = leaves[at[0] - structure.n_leaves:at[0]]
         return items if structure.type is list else tuple(items)
+    if kind == "leaf":
+        at[0] += 1
+        return leaves[at[0] - 1]
     items = []
     for child in structure.children:
         items.append(unflatten_from(child, leaves, at))

@@ -21,6 +21,7 @@
 import numpy
 
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
 
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport TensorBase
@@ -29,10 +30,11 @@ from arraygrad.engine.node cimport thread_state
 cdef extern from *:
     """
     #include <Python.h>
-    // The dict of the places that the running transform of this thread has noted, which Traced owns; NULL outside.
-    static thread_local PyObject* arraygrad_decisions = NULL;
+    // Where the running transform of this thread has the dict of the places that were noted, which it owns (NULL: none
+    // was yet, as in most calls); NULL outside.
+    static thread_local PyObject** arraygrad_decisions = NULL;
     """
-    PyObject* arraygrad_decisions
+    PyObject** arraygrad_decisions
 
 cdef extern from "Python.h":
     ctypedef struct PyFrameObject:
@@ -118,12 +120,22 @@ cdef class Decided:
         return self.forget()
 
 
-cdef PyObject* watch_decisions(PyObject* found) noexcept:
-    """Have the places of this thread noted in the dict `found` (borrowed); returns the one before."""
+cdef PyObject** watch_decisions(PyObject** found) noexcept:
+    """Have the places of this thread noted in a dict that `found[0]` owns (NULL until then); returns the one before."""
     global arraygrad_decisions
-    cdef PyObject* before = arraygrad_decisions
+    cdef PyObject** before = arraygrad_decisions
     arraygrad_decisions = found
     return before
+
+
+cdef dict decisions_in(PyObject** found):
+    """The dict there."""
+    cdef dict made
+    if found[0] == NULL:
+        made = {}
+        Py_INCREF(made)
+        found[0] = <PyObject*>made
+    return <dict>found[0]
 
 
 cdef int decided(Op op, object a, object b, TensorBase out) except -1:
@@ -219,7 +231,7 @@ cdef int note(object frame, object a, object b, object result, object axis) exce
         frame = callers(frame)
     code = frame.f_code
     key = (<size_t><PyObject*>code << 16) + frame.f_lasti
-    places = <dict>arraygrad_decisions
+    places = decisions_in(arraygrad_decisions)
     place = places.get(key)
     if place is None:
         place = Decided()

@@ -10,6 +10,7 @@ cdef class Traced:
     cdef readonly Structure structure
     cdef readonly list kinds, metas, edges, static
     cdef readonly bint nested, before, plain, has_static
+    cdef bint has_number, has_array         # some leaf is a Python number, a raw array
     cdef public bint alias                  # an argument is an alias of a Tensor of an outer graph
     cdef public object args                 # until the call
     cdef list handed                        # the same

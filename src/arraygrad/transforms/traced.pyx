@@ -3,6 +3,7 @@
 #
 # What is rare, or has something to explain, is a method of the subclass in trace.py.
 from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_DECREF
 from libcpp.unordered_map cimport unordered_map
 from libcpp.unordered_set cimport unordered_set
 from libcpp.vector cimport vector
@@ -12,7 +13,7 @@ import numpy
 
 from arraygrad.core.apply cimport apply_op
 from arraygrad.core.containers cimport flatten_into, leaf_structure, unflatten_from
-from arraygrad.core.decisions cimport watch_decisions
+from arraygrad.core.decisions cimport decisions_in, watch_decisions
 from arraygrad.core.given cimport enter, give as give_memory
 from arraygrad.core.nodes cimport OpNode, attach, new_op_node
 from arraygrad.core.op cimport Op
@@ -262,6 +263,10 @@ cdef class Traced:
         self.edges.append(edge)
         if kind == KIND_TENSOR:
             self.plain = False
+        elif kind == KIND_NUMBER:
+            self.has_number = True
+        elif kind == KIND_RAW:
+            self.has_array = True
         return 0
 
     cpdef int note_static(self) except -1:
@@ -312,9 +317,9 @@ cdef class Traced:
         if cause is not None:
             raise cause  # here, where it is in no circle with the error that it is the cause of
         self.aux = None
-        if self.decisions:
+        if self.decisions is not None:
             self.look_for_searches()
-        self.decisions = None
+            self.decisions = None
         if has_aux:
             result, self.aux = self.split(result)
         if type(result) is Tensor:
@@ -343,8 +348,9 @@ cdef class Traced:
         cdef int before = ts.grad_mode, inference = ts.inference
         cdef list args = list(<tuple>self.args)
         cdef Py_ssize_t at = 0, k
-        cdef object key = <size_t><void*>self, chosen
-        cdef PyObject* around
+        cdef object chosen
+        cdef PyObject* noted = NULL
+        cdef PyObject** around
         cdef PyObject* keywords = <PyObject*>kwargs if kwargs else NULL
         if self.single:
             args[<Py_ssize_t>self.argnums[0]] = unflatten_from(self.structure, self.handed, &at)
@@ -353,9 +359,8 @@ cdef class Traced:
             for k in range(len(self.argnums)):
                 args[<Py_ssize_t>self.argnums[k]] = chosen[k]
         self.args = self.handed = None          # the graph keeps what it needs of them
-        self.decisions = {}
-        around = watch_decisions(<PyObject*>self.decisions)
-        _running[key] = self
+        _running[self] = self
+        around = watch_decisions(&noted)
         ts.transforms += 1
         ts.grad_mode = 1
         ts.inference = 0
@@ -367,9 +372,12 @@ cdef class Traced:
             ts.inference = inference
             ts.transforms -= 1
             watch_decisions(around)
-            if around != NULL and self.decisions:
-                (<dict>around).update(self.decisions)
-            del _running[key]
+            if noted != NULL:
+                self.decisions = <dict>noted
+                Py_DECREF(<object>noted)
+                if around != NULL:
+                    decisions_in(around).update(self.decisions)
+            del _running[self]
 
     cpdef object plain_gradient(self):
         """The gradient of one real floating-point number, in the form of the arguments; its graph is freed.
@@ -398,7 +406,7 @@ cdef class Traced:
         if not self.record and self.plain and self.out_structure is leaf_structure \
                 and type((<list>self.outputs)[0]) is Tensor:
             out = <TensorBase>(<list>self.outputs)[0]
-            if out.value.meta.ndim and KIND_RAW in self.kinds:
+            if out.value.meta.ndim and self.has_array:
                 give_memory(out)
                 return out.value.raw
             return self.shown(out)
@@ -413,24 +421,27 @@ cdef class Traced:
         if out.value.meta.ndim:
             return out.value.raw
         if not backend.scalars:
-            return out.value.raw if KIND_RAW in self.kinds or KIND_SCALAR in self.kinds else self.as_number(out)
+            return out.value.raw if self.has_array or KIND_SCALAR in self.kinds else self.as_number(out)
         if not is_like_scalar(out, backend):
             return out.value.raw
-        return self.as_number(out) if self.is_python_number(out) else out.value.raw[()]
+        if (self.has_number or out.tracked and may_be_number(out.grad_fn_)) and self.is_python_number(out):
+            return self.as_number(out)
+        return out.value.raw[()]
 
     cdef object as_number(self, TensorBase out):
         return give_back(KIND_NUMBER, out.value.raw, None)
 
     cdef bint is_python_number(self, TensorBase out) except -1:
-        """Whether a result was computed by Python's operators and math alone, of Python numbers: (2), (3)."""
-        cdef bint of_numbers = KIND_NUMBER in self.kinds
+        """Whether a result was computed by Python's operators and math alone, of Python numbers: (2), (3).
+
+        Called if an argument was a number, or if one of those made the result.
+        """
+        cdef bint of_numbers = self.has_number
         cdef Edge edge
         cdef Node node
         cdef vector[NodePointer] left
         cdef unordered_set[NodePointer] seen
         cdef unordered_map[NodePointer, int] kinds          # of the nodes of leaves
-        if not of_numbers and not (out.tracked and may_be_number(out.grad_fn_)):
-            return False
         edge = edge_or_none(out)
         if edge is None:
             return True
@@ -475,7 +486,7 @@ cdef class Traced:
         if beside or len(gradients) > 1 and not are_apart(gradients):
             gradients = kept_apart(gradients, beside)
         for k in range(len(self.kinds)):
-            if self.kinds[k] != KIND_STATIC:
+            if not self.has_static or self.kinds[k] != KIND_STATIC:
                 given.append(give_back(self.kinds[k], gradients[len(given)], self.metas[k]))
         return self.nest(given)
 
@@ -483,7 +494,7 @@ cdef class Traced:
         """`give`, with a warning where all is zero because the result does not depend on the arguments."""
         cdef Py_ssize_t k = 0
         for g in gradients:
-            while self.kinds[k] == KIND_STATIC:
+            while self.has_static and self.kinds[k] == KIND_STATIC:
                 k += 1
             if (<GradMeta>self.metas[k]).ops.begins_nonzero(g) or not may_be_zero(g):
                 break
