@@ -107,6 +107,153 @@ def test_what_the_code_makes_and_writes_into_is_recorded(program, way, write, pl
     np.testing.assert_allclose(got, _slope(f, 1.3), rtol=1e-7)
 
 
+# Lists and dicts that hold what the code makes, how it gets there, and where a recorded value is written into it.
+CONTAINERS = {
+    "list": ("rows = [{way}, {way}]", "rows[1][..., 0]"),
+    "comprehension": ("rows = [{way} for _ in range(2)]", "rows[1][..., 0]"),
+    "nested": ("rows = [[{way}], [{way}]]", "rows[1][0][..., 0]"),
+    "tuple": ("rows = ({way}, 1.0)", "rows[0][..., 0]"),
+    "dict": ("rows = {{0: {way}, 1: {way}}}", "rows[1][..., 0]"),
+    "comprehension of a dict": ("rows = {{i: {way} for i in range(2)}}", "rows[1][..., 0]"),
+    "appended": ("rows = []\n    for i in range(2):\n        rows.append({way})", "rows[1][..., 0]"),
+    "put": ("rows = [None] * 2\n    for i in range(2):\n        rows[i] = {way}", "rows[1][..., 0]"),
+    "new key": ("rows = {{}}\n    for i in range(2):\n        rows[i] = {way}", "rows[1][..., 0]"),
+    "attribute": ("s = Some()\n    s.rows = [{way}]", "s.rows[0][..., 0]"),
+    "alias": ("rows = [{way}]\n    row = rows[0]", "row[..., 0]"),
+    "walrus": ("if (row := {way}) is not None:\n        pass", "row[..., 0]"),
+    "loop": ("rows = [{way}, {way}]\n    for row in rows:\n        row[..., 1] = x * x", "rows[0][..., 0]"),
+    "enumerated": ("rows = [{way}]\n    for i, row in enumerate(rows):\n        row[..., i] = x", "rows[0][..., 1]"),
+    "loop over a display": (
+        "rows = []\n    for row in [{way}]:\n        row[..., 1] = x\n        rows.append(row)",
+        "row[..., 0]",
+    ),
+}
+READS = "sum((v ** 2).sum() for v in {of})"
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("way", WAYS)
+def test_items_of_containers_that_are_written_into_are_recorded(program, way, container):
+    make, target = CONTAINERS[container]
+    held = make.format(way=WAYS[way])
+    f = program(
+        f"{HEAD}\ndef f(x):\n    {held}\n    {target} = 3.0 * x\n"
+        f"    {target} += x * x\n    return ({target} ** 2).sum()\n"
+    )
+    before = f(1.3)
+    got = ag.grad(f)(1.3)
+    assert f(1.3) == before
+    np.testing.assert_allclose(got, _slope(f, 1.3), rtol=1e-7)
+
+
+def test_items_that_share_memory_with_something_else_are_not_written(program):
+    for make in ("keep = X.copy()\n    rows = [keep, keep[:1]]", "rows = [X.copy()] * 2"):
+        f = program(f"{HEAD}\ndef f(x):\n    {make}\n    rows[1][0] = x\n    return rows[0].sum()\n")
+        with pytest.raises(TypeError, match="can't be written into a plain array"):
+            ag.grad(f)(1.3)
+
+
+def test_what_is_stored_into_a_plain_array_stays_plain(program):
+    f = program(f"{HEAD}\nY = np.zeros(3)\ndef f(x):\n    Y[:] = X[0] * 2.0\n    return x * Y.sum()\n")
+    assert ag.grad(f)(1.3) == f(1.0)
+
+
+# What no gradient reaches, written by a function into its argument, a plain array `a`.
+PLAIN_WRITES = (
+    "a *= np.ones(3)", "a += np.ones_like(v)", "np.multiply(a, np.ones(3), out=a)", "np.add(a, np.ones(3), a)",
+    "np.add.reduce(np.ones((2, 3)), axis=0, out=a)", "a **= np.zeros(3) + 2.0",
+    "a[1:] -= np.ones(2)", "np.exp(np.zeros(3), out=a)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("write", PLAIN_WRITES)
+def test_what_no_gradient_reaches_is_written_into_plain_arrays(program, write):
+    f = program(
+        f"{HEAD}\ndef put(a, v):\n    {write}\n    return (a * v).sum()\ndef f(x): return put(X[0] * 1.0, x * X[1])\n"
+    )
+    before = f(1.3)
+    value, got = ag.value_and_grad(f)(1.3)
+    assert (value, f(1.3)) == (before, before)
+    np.testing.assert_allclose(got, _slope(f, 1.3), rtol=1e-7)
+
+
+def test_what_a_gradient_reaches_is_not_written_into_plain_arrays(program):
+    for write in ("a *= v", "np.multiply(a, v, out=a)", "np.add.reduce([a, v], axis=0, out=a)"):
+        f = program(
+            f"{HEAD}\ndef put(a, v):\n    {write}\n    return a.sum()\ndef f(x): return put(X[0] * 1.0, x * X[1])\n"
+        )
+        with pytest.raises(TypeError, match="can't be written into a plain array"):
+            ag.grad(f)(1.3)
+
+
+# Lambdas of a module, several of which begin in one line.
+LAMBDAS = {
+    "module": "g = lambda v: X.dot(v)\ndef f(x): return g(x * X[0]).sum()",
+    "two": "G = [(lambda v: X.dot(v)), (lambda v: X.dot(v) * 2.0)]\ndef f(x): return G[1](x * X[0]).sum()",
+    "closure": "def make(k):\n    return lambda v: X.clip(v, k)\ng = make(9.0)\ndef f(x): return g(x).sum()",
+    "nested": "g = lambda k: (lambda v: X.dot(v) * k)\nh = g(2.0)\ndef f(x): return h(x * X[0]).sum()",
+    "method": "class A:\n    g = lambda self, v: X.dot(v)\ndef f(x): return A().g(x * X[0]).sum()",
+    "itself": "f = lambda x: X.dot(x * X[0]).sum()",
+    "walrus": "g = lambda v: [(a := X.copy()), a.__setitem__((0, 1), v), a][2]\ndef f(x): return g(x).sum()",
+    "lines": "g = (lambda v:\n     X.dot(\n         v))\ndef f(x): return g(x * X[0]).sum()",
+}
+
+
+@pytest.mark.parametrize("name", LAMBDAS)
+def test_lambdas_are_rewritten(program, name):
+    f = program(f"{HEAD}\n{LAMBDAS[name]}\n")
+    np.testing.assert_allclose(ag.grad(f)(1.3), _slope(f, 1.3), rtol=1e-7)
+
+
+# What is made of arrays of objects that hold Tensors.
+OBJECTS = (
+    "o.astype(float).sum()", "o.astype('d', copy=True)[1] ** 2", "o.reshape(1, 3).astype(np.float64).sum()",
+    "o.astype(complex).real.sum()", "np.array(o, dtype=float).sum()", "np.asarray(o, float)[2]",
+    "o.sum()", "(o * 2.0).astype(float).prod()", "o.tolist()[0]", "o.astype(object)[0] * 2.0",
+    "np.sum(o.astype(float))", "(lambda p: p.astype(float).sum())(o)",
+)  # fmt: skip
+MADE = {
+    "list": "np.array([v * v for v in x], dtype=object)",
+    "vectorize": "np.vectorize(lambda v: v * v, otypes=[object])(x)",
+    "vectorize by a letter": "np.vectorize(lambda v: v * v if v > 0 else 0.0, otypes='O')(x)",
+    "frompyfunc": "np.frompyfunc(lambda v: v * v, 1, 1)(x)",
+    "frompyfunc of two": "np.frompyfunc(lambda v, w: v * w + 1.0, 2, 1)(x, x[::-1])",
+    "outer": "np.frompyfunc(lambda v, w: v * w, 2, 1).outer(x, x)[0]",
+    "accumulated": "np.frompyfunc(lambda v, w: v * w, 2, 1).accumulate(x)",
+}
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("read", OBJECTS)
+def test_arrays_of_objects_keep_what_they_hold(program, read, made):
+    f = program(f"{HEAD}\ndef f(x):\n    o = {MADE[made]}\n    return {read}\n")
+    x = np.array([0.7, 1.3, -0.4])
+    steps = [(f(x + 1e-6 * d) - f(x - 1e-6 * d)) / 2e-6 for d in np.eye(3)]
+    np.testing.assert_allclose(ag.grad(f)(x), steps, rtol=1e-6, atol=1e-7)
+
+
+def test_arrays_of_objects_beside_tensors_and_texts_are_refused(program):
+    x = np.array([0.7, 1.3, -0.4])
+    f = program(f"{HEAD}\ndef f(x):\n    return (x * np.array([v for v in x], dtype=object)).sum()\n")
+    with pytest.raises(TypeError, match=r"convert it, raw.astype\(float\)"):
+        ag.grad(f)(x)
+    f = program(f"{HEAD}\ndef f(x):\n    return np.array([x[0], 'text'], dtype=object).astype(float).sum()\n")
+    with pytest.raises((TypeError, ValueError)):
+        ag.grad(f)(x)
+
+
+def test_code_without_source_says_so(program):
+    f = program(
+        f"{HEAD}\nexec('def g(x):\\n    a = X.copy()\\n    a[0] = x\\n    return a.sum()')\ndef f(x): return g(x)\n"
+    )
+    with pytest.raises(TypeError, match="The source of g is not known"):
+        ag.grad(f)(1.3)
+    f = program(
+        f"{HEAD}\nexec('def g(x):\\n    a = np.array(X)\\n    a[0] = x\\n    return a.sum()')\ndef f(x): return g(x)\n"
+    )
+    np.testing.assert_allclose(ag.grad(f)(1.3), 3.0)
+
+
 # What else may hold the array, or memory of it; `keep` is called with it before it is assigned.
 HOLDERS = {
     "list": "HELD.append",

@@ -28,6 +28,7 @@ import builtins
 import functools
 import gc
 import inspect
+import linecache
 import sys
 import threading
 import types
@@ -536,13 +537,47 @@ def _note(family, reason):
     _reasons.setdefault(threading.get_ident(), {})[id(_owner(family[0].box[0]))] = reason
 
 
-def why_not_lent(array):
-    """Why an array from outside is not recordable in the running call, as a sentence; "" where that is not known."""
+def why_not_lent(array, frame):
+    """Why an array that the code of a frame writes into is no Tensor, as a sentence; "" where that is not known."""
+    if not linecache.getlines(frame.f_code.co_filename, frame.f_globals):
+        return (
+            f"The source of {frame.f_code.co_name} is not known, so what methods and operators of arrays make in it "
+            "is not recordable. "
+        )
     known = _reasons.get(threading.get_ident(), {})
     if type(array) is not numpy.ndarray:
         return ""
-    reason = known.get(id(_owner(array))) or known.get(None)
-    return f"An array that was made before the call is recorded there in many cases, but {reason}. " if reason else ""
+    reason = known.get(None)
+    if reason is None:
+        holder = _tuple_with(array, frame)
+        if holder:
+            return f"The tuple {holder} holds it, in which nothing can be exchanged: make it a list. "
+        reason = known.get(id(_owner(array)))
+    if reason:
+        return f"An array that was made before the call is recorded there in many cases, but {reason}. "
+    return ""
+
+
+_APART = (types.ModuleType, type)
+
+
+def _tuple_with(array, frame):
+    """The name of a tuple that holds an array, or an array over its memory; "" where none is found.
+
+    The garbage collector does not know tuples of arrays, so those that the code names are looked at.
+    """
+    owner = _owner(array)
+    if owner is None:
+        return ""
+    spaces = [("", frame.f_locals), ("", frame.f_globals)]
+    spaces += [
+        (f"{name}.", attributes_of(one) or {}) for name, one in frame.f_locals.items() if type(one) not in _APART
+    ]
+    for prefix, space in spaces:
+        for name, one in list(space.items()):
+            if isinstance(one, tuple) and any(type(i) is numpy.ndarray and _owner(i) is owner for i in one):
+                return f"{prefix}{name}"
+    return ""
 
 
 def _transforms_are_whole():

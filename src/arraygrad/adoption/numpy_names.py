@@ -34,7 +34,7 @@ from arraygrad.adoption.table import (
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.number_lists import joined_numbers
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
-from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors
+from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors, of_objects
 from arraygrad.numpy_api.rearranging import Vectorize, as_strided, asarray_chkfinite, require
 
 __all__ = ["CREATION", "install", "module_of"]
@@ -180,6 +180,12 @@ def _from_data(function):
             args = (data, *args[1:])
         if _is_object(args[1] if len(args) > 1 else kwargs.get("dtype")) and holds_tensors(data):
             return _of_objects(function, data, args, kwargs)
+        if kind is numpy.ndarray and data.dtype.kind == "O":
+            dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
+            held = of_objects(data) if dtype is not None and not _is_object(dtype) else None
+            if held is not None:  # their numbers are asked for
+                kwargs.pop("object", None), kwargs.pop("a", None)
+                return ours(held, *args[1:], **kwargs)
         if isinstance(data, list | tuple):
             try:
                 if has_tensor(data):

@@ -11,10 +11,14 @@ that the search finds have other code while the call runs, made of their source:
 (1) What is assigned to a name or attribute that the code writes into (Note [Names that are written]) goes through
     `fresh`. An array that nothing else holds becomes a Tensor over its memory there, as what `numpy.zeros` makes: its
     references are counted, those of the array that it shows included, and what shares memory otherwise stays plain.
+    So does each item of a list or dict that is written out there (`rows = [X.copy() for _ in range(3)]`), and what is
+    put into one later, by `rows[i] = ...`, `rows.append(...)`.
 (2) Methods of arrays that take no Tensor (`X.dot(t)`) are called by the function of NumPy that they are, if the object
-    is a plain array and an argument a Tensor.
+    is a plain array and an argument a Tensor. `o.astype(float)` of an array of objects asks each Tensor in it for a
+    number: it is made of the Tensors.
 (3) The source has to be that of the function: unchanged, it is compiled to the same code, place for place. If it is
-    not (no source, a decorator that makes code), the function keeps its code, and the write is refused, as ever.
+    not (no source, a decorator that makes code), the function keeps its code, and the write is refused, as ever. Of
+    the lambdas that begin in a line it is the one that compiles to the code.
 (4) The other code does the same outside of an adopted call: another thread may run it.
 Guarded by tests/adoption/test_rewritten_code.py.
 """
@@ -22,6 +26,7 @@ Guarded by tests/adoption/test_rewritten_code.py.
 import __future__
 
 import ast
+import copy
 import dis
 import functools
 import inspect
@@ -39,11 +44,12 @@ from arraygrad.adoption.table import stand_in_for
 from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import wrap_raw
-from arraygrad.numpy_api.arrays import holds_tensors
+from arraygrad.numpy_api.arrays import holds_tensors, of_objects
 
 __all__ = ["rewritten"]
 
-_METHODS = frozenset(("dot", "clip", "searchsorted"))  # functions of NumPy of these names take Tensors
+_METHODS = frozenset(("dot", "clip", "searchsorted", "astype"))  # but for the last one, functions of NumPy take Tensors
+_PUTS = frozenset(("append", "insert", "setdefault"))  # of lists and dicts
 _FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 _SHOWN = frozenset(("T", "mT", "flat", "real", "imag"))
 _FRESH, _METHOD = "arraygrad: fresh", "arraygrad: method"
@@ -66,9 +72,11 @@ def _shown(value):
 _alone = _alone_shown = -1
 
 
-def _fresh(value):
-    """A Tensor over an array that nothing else holds; anything else as it is."""
+def _fresh(value, into=None):
+    """A Tensor over an array that nothing else holds; anything else as it is, and what is stored `into` an array."""
     if type(value) is not numpy.ndarray or sys.getrefcount(value) != _alone or not makes_tensors():
+        return value
+    if into is not None and hasattr(into, "__array__"):
         return value
     if value.dtype.char not in "fdFD" or not value.flags.writeable or weakref.getweakrefcount(value):
         return value
@@ -85,6 +93,12 @@ def _fresh(value):
 
 def _method(array, name, *args, **kwargs):
     """`array.name(*args)`."""
+    if name == "astype":
+        if type(array) is numpy.ndarray and array.dtype.kind == "O" and makes_tensors():
+            given = args[0] if args else kwargs.get("dtype")
+            held = None if given is None or numpy.dtype(given).kind == "O" else of_objects(array)
+            array = array if held is None else held
+        return array.astype(*args, **kwargs)
     if type(array) is numpy.ndarray and makes_tensors() and holds_tensors((args, tuple(kwargs.values()))):
         return stand_in_for(getattr(numpy, name))(array, *args, **kwargs)
     return getattr(array, name)(*args, **kwargs)
@@ -108,21 +122,20 @@ def _rewritten(code, namespace):
     if not _may_gain(code, namespace):
         return code
     try:
-        tree, node = _source(code, namespace)
+        found = _found(code, namespace)
     except (SyntaxError, ValueError, IndentationError, OSError, TypeError, RecursionError):
         return code
-    if tree is None:
+    if found is None:
         return code
-    for imports in _imports(code.co_filename, namespace):
-        tree.body[:-1] = imports
-        if _compiled(tree, code) == code:
-            break
-    else:
-        return code
+    tree, node = found
     attributes = _written_attributes(namespace) if _stores_attributes(code) else frozenset()
-    change = _Change(_names_written(node), attributes, namespace)
-    for statement in node.body:
-        change.visit(statement)
+    names = _names_written(node)
+    change = _Change(names, attributes, namespace, _containers(node) if names else frozenset())
+    if isinstance(node, ast.Lambda):
+        node.body = change.visit(node.body)
+    else:
+        for statement in node.body:
+            change.visit(statement)
     if not change.changes:
         return code
     ast.fix_missing_locations(tree)
@@ -161,23 +174,59 @@ def _written_attributes(namespace):
     return known[1]
 
 
-def _source(code, namespace):
-    """(a module with nothing but the function in what surrounds it, the function) as trees; None, None: not known."""
-    parts = code.co_qualname.split(".")
-    if parts[-1] != code.co_name or code.co_name == "<lambda>":
-        return None, None
+def _found(code, namespace):
+    """(a module with nothing but the function in what surrounds it, the function) as trees; None: not known."""
+    for node in _sources(code, namespace):
+        tree = _surrounded(node, code)
+        for imports in _imports(code.co_filename, namespace):
+            tree.body[:-1] = imports
+            if _compiled(tree, code) == code:
+                return tree, node
+    return None
+
+
+def _sources(code, namespace):
+    """The syntax that may be that of a function."""
+    if not code.co_qualname.endswith(code.co_name):
+        return
     lines = linecache.getlines(code.co_filename, namespace)
     first = code.co_firstlineno - 1
     if not 0 <= first < len(lines):
-        return None, None
+        return
+    if code.co_name == "<lambda>":
+        for node in _lambdas(code.co_filename, lines).get(code.co_firstlineno, ()):
+            yield copy.deepcopy(node)  # it will be changed
+        return
     block = "".join(inspect.getblock(lines[first:]))
     indented = block[:1] in " \t"
     tree = ast.parse("if 1:\n" * indented + block)
     node = tree.body[0].body[0] if indented else tree.body[0]
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name != code.co_name:
-        return None, None
-    ast.increment_lineno(node, first - indented)
-    outer = node
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
+        ast.increment_lineno(node, first - indented)
+        yield node
+
+
+def _lambdas(filename, lines):
+    """{line: the syntax of the lambdas that begin there} of a file."""
+    known = _parsed.get(filename)
+    if known is None or known[0] is not lines:
+        if len(_parsed) > _MANY:
+            _parsed.clear()
+        found: dict = {}
+        for node in ast.walk(ast.parse("".join(lines))):
+            if isinstance(node, ast.Lambda):
+                found.setdefault(node.lineno, []).append(node)
+        known = _parsed[filename] = (lines, found)
+    return known[1]
+
+
+_parsed: dict = {}  # name of a file -> (its lines, the lambdas in it)
+
+
+def _surrounded(node, code):
+    """A module with nothing but a function in the functions and classes that it is in."""
+    parts = code.co_qualname.split(".")
+    outer = ast.copy_location(ast.Expr(node), node) if isinstance(node, ast.Lambda) else node
     free = [name for name in code.co_freevars if name != "__class__"]
     for i in range(len(parts) - 2, -1, -1):
         if parts[i] == "<locals>":
@@ -191,7 +240,7 @@ def _source(code, namespace):
             outer = ast.ClassDef(parts[i], [], [], [outer], [])
         if sys.version_info >= (3, 12):
             outer.type_params = []
-    return ast.fix_missing_locations(ast.Module([outer], [])), node
+    return ast.fix_missing_locations(ast.Module([outer], []))
 
 
 def _imports(filename, namespace):
@@ -272,6 +321,10 @@ def _names_written(function):
             targets = (node.target,)
         elif isinstance(node, ast.For):
             targets = [one for one in _targets(node.target) if isinstance(one, ast.Subscript)]
+            of = _iterated(node.iter)
+            for target in _targets(node.target):
+                if of and isinstance(target, ast.Name):
+                    same.setdefault(_root(target), set()).update(of)
         elif isinstance(node, ast.Call):
             targets = _written_by(node)
         for target in targets:
@@ -283,6 +336,37 @@ def _names_written(function):
                 found.add(one)
                 waiting.append(one)
     return found - {None}
+
+
+def _iterated(node):
+    """What a loop goes over, in enumerate, zip and the like, too: those of `_root`."""
+    if isinstance(node, ast.Call):
+        of = [node.func.value] if isinstance(node.func, ast.Attribute) else node.args
+        return {one for arg in of for one in _iterated(arg)}
+    found = _root(node)
+    return {found} if found is not None else set()
+
+
+def _containers(function):
+    """Names that a function, or a function in it, binds to a list or dict that is written out there."""
+    found = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and _is_container(node.value):
+            found.update(target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and _is_container(node.value):
+            found.add(node.target.id)
+    return found
+
+
+def _is_container(node):
+    if isinstance(node, ast.BinOp):  # [None] * 3
+        return _is_container(node.left) or _is_container(node.right)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id in ("list", "dict")
+    return isinstance(node, _DISPLAYS)
+
+
+_DISPLAYS = (ast.List, ast.Dict, ast.ListComp, ast.DictComp)
 
 
 def _targets(node):
@@ -313,8 +397,9 @@ def _written_by(call):
 class _Change(ast.NodeTransformer):
     """Puts the calls into a function."""
 
-    def __init__(self, names, attributes, namespace):
+    def __init__(self, names, attributes, namespace, containers=frozenset()):
         self.names = names
+        self.containers = containers
         self.attributes = attributes
         self.namespace = namespace
         self.changes = 0
@@ -332,11 +417,25 @@ class _Change(ast.NodeTransformer):
         ast.copy_location(made.func, like)
         return ast.copy_location(made, like)
 
-    def _through(self, value):
-        """The value through `fresh`, if it may be an array of its own."""
-        if isinstance(value, ast.Call | ast.BinOp | ast.UnaryOp | ast.IfExp | ast.Subscript | ast.Attribute):
-            return self._called(_FRESH, value, [value])
+    def _through(self, value, *into):
+        """The value through `fresh`, if it may be an array of its own; a list or dict with its items so."""
+        if isinstance(value, ast.List | ast.Tuple):
+            value.elts = [self._through(one) for one in value.elts]
+        elif isinstance(value, ast.ListComp):
+            value.elt = self._through(value.elt)
+        elif isinstance(value, ast.Dict):
+            value.values = [self._through(one) for one in value.values]
+        elif isinstance(value, ast.DictComp):
+            value.value = self._through(value.value)
+        elif isinstance(value, ast.Call | ast.BinOp | ast.UnaryOp | ast.IfExp | ast.Subscript | ast.Attribute):
+            return self._called(_FRESH, value, [value, *into])
         return value
+
+    def _container(self, node):
+        """The name of a container that is written into, to be read once more; None of anything else."""
+        if isinstance(node, ast.Name) and node.id in self.containers and ("name", node.id) in self.names:
+            return ast.copy_location(ast.Name(node.id, ast.Load()), node)
+        return None
 
     def _is_module(self, node):
         """Whether an expression is a global module, or its attribute."""
@@ -351,8 +450,24 @@ class _Change(ast.NodeTransformer):
             if both and len(target.elts) == len(node.value.elts):
                 pairs = zip(target.elts, node.value.elts, strict=True)
                 node.value.elts = [self._through(v) if self._writes(t) else v for t, v in pairs]
-        if len(node.targets) == 1 and self._writes(node.targets[0]):
+        if len(node.targets) == 1:
+            target = node.targets[0]
+            if self._writes(target):
+                node.value = self._through(node.value)
+            elif isinstance(target, ast.Subscript) and (into := self._container(target.value)):
+                node.value = self._through(node.value, into)
+        return node
+
+    def visit_NamedExpr(self, node):
+        self.generic_visit(node)
+        if self._writes(node.target):
             node.value = self._through(node.value)
+        return node
+
+    def visit_For(self, node):
+        self.generic_visit(node)
+        if isinstance(node.iter, (*_DISPLAYS, ast.Tuple)) and any(map(self._writes, _targets(node.target))):
+            node.iter = self._through(node.iter)
         return node
 
     def visit_AnnAssign(self, node):
@@ -367,6 +482,8 @@ class _Change(ast.NodeTransformer):
         if isinstance(of, ast.Attribute) and of.attr in _METHODS and not self._is_module(of.value):
             name = ast.copy_location(ast.Constant(of.attr), of)
             return self._called(_METHOD, node, [of.value, name, *node.args], node.keywords)
+        if isinstance(of, ast.Attribute) and of.attr in _PUTS and node.args and self._container(of.value):
+            node.args[-1] = self._through(node.args[-1])
         return node
 
 

@@ -18,7 +18,9 @@ from arraygrad.autograd.of_libraries import told
 __all__ = [
     "ProgramPlace",
     "is_raised_by_us",
+    "object_of",
     "own_frame",
+    "parsed",
     "short",
     "source_of",
     "told_of",
@@ -155,9 +157,9 @@ def value_met(error, kind):
     of the program is run.
     """
     step = _own_step(error)
-    tree = None if step is None else _parsed(_computed(step))
+    tree = None if step is None else parsed(_computed(step))
     for node in ast.walk(tree) if tree is not None else ():
-        found = _found(node, step.tb_frame)
+        found = object_of(node, step.tb_frame)
         if any(type(item) is kind for item in (found if type(found) in (list, tuple) else (found,))):
             return _where(step), ast.unparse(node)
     return None
@@ -213,7 +215,7 @@ def source_of(code, at, names):
     return " ".join(b" ".join(lines).decode(errors="replace").split())
 
 
-def _parsed(expression):
+def parsed(expression):
     """The syntax of an expression, None of text that is none."""
     try:
         return ast.parse(expression, mode="eval").body
@@ -232,23 +234,23 @@ def _dotted(node):
 
 def _target(expression, frame):
     """The object that an expression `x[...]` indexes: an array, however often, and what `d["a"]` of a dict finds."""
-    node = _parsed(expression)
-    return _found(node.value, frame) if isinstance(node, ast.Subscript) else None
+    node = parsed(expression)
+    return object_of(node.value, frame) if isinstance(node, ast.Subscript) else None
 
 
 _CONTAINERS = (dict, list, tuple)
 _KEYS = (str, int, bool, float, type(None))
 
 
-def _found(node, frame):
+def object_of(node, frame):
     """The object that a name, an attribute or an item of a container is there; runs no code of the program."""
     if isinstance(node, ast.Name):
         return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
     if isinstance(node, ast.Attribute):
-        return inspect.getattr_static(_found(node.value, frame), node.attr, None)
+        return inspect.getattr_static(object_of(node.value, frame), node.attr, None)
     if not isinstance(node, ast.Subscript):
         return None
-    found = _found(node.value, frame)
+    found = object_of(node.value, frame)
     if type(found) not in _CONTAINERS:
         return found
     key = _key(node.slice, frame)
@@ -263,12 +265,12 @@ def _key(node, frame):
     try:
         return ast.literal_eval(node)
     except ValueError:
-        return _found(node, frame) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else node
+        return object_of(node, frame) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else node
 
 
 def _called(expression, frame):
     """The object that the outermost call of an expression calls, where it is a plain or dotted name."""
-    tree = _parsed(expression)
+    tree = parsed(expression)
     if not isinstance(tree, ast.Call):
         return None
     node, names = _dotted(tree.func)

@@ -1,8 +1,8 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
-May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.let_go, autograd.number_texts,
-autograd.of_arrays, autograd.of_libraries, autograd.of_python, autograd.of_scipy, autograd.places, core.inplace,
-core.tensor, the standard library. `arraygrad` exports the names.
+May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.keys, autograd.let_go,
+autograd.number_texts, autograd.of_arrays, autograd.of_libraries, autograd.of_python, autograd.of_scipy,
+autograd.places, core.inplace, core.tensor, the standard library. `arraygrad` exports the names.
 
 Note [Numbers that leave]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -37,6 +37,7 @@ import sys
 
 from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
+from arraygrad.autograd.keys import meets_an_equal_key, warn_of_key
 from arraygrad.autograd.let_go import is_let_go
 from arraygrad.autograd.number_texts import formats, logs
 from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
@@ -351,6 +352,17 @@ def becomes_bytes(t, how):
 _rounded: dict = {}  # id of a trace that runs -> the instructions that were told of
 
 
+def becomes_key(t):
+    """A number is hashed: warn where an adopted call makes two keys of equal ones; Note [Keys that are equal]."""
+    if not adopting() or number_warnings_are_off():
+        return
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.endswith(".pyx") and frame.f_back is not None:
+        frame = frame.f_back  # a build with line events has frames of its own
+    if meets_an_equal_key(t, frame) and followed_by(t):
+        warn_of_key(frame)
+
+
 def rounds(t, decimals):
     """`t`, which requires grad, is rounded to some digits: a warning tells, once per place and trace.
 
@@ -414,7 +426,8 @@ def store_refused(t):
         )
     elif adopting():
         text += (
-            f"the array was made where adoption does not reach, before the call or by a library. {_why[2](at.target)}"
+            "the array was made where adoption does not reach, before the call or by a library. "
+            f"{_why[2](at.target, at.frame)}"
             "Put a copy in its place, x = numpy.array(x), which is recorded here; what reads the old array gets no "
             "gradient. t.detach() where only the bare value is meant."
         )
@@ -629,7 +642,7 @@ def _told(place, how, followed, t):
     elif way or kept:
         text += f"Use {way}, which is recorded. " * bool(way) + kept
         if not adopting():
-            text += "In arraygrad.grad(f, adopt=True) float() and functions of math are recorded. "
+            text += _adopted_or_elsewhere(followed)
     elif how == "complex":
         text += "Leave the 0-d Tensor as it is, or use a + 1j * b. "
     elif adopting() and formats(sys._getframe(2)):
@@ -640,6 +653,11 @@ def _told(place, how, followed, t):
         text += "Two ints hold no gradient: compute with the Tensor itself, whose value their quotient is. "
     elif place.through == "scipy":
         text += way_out_of_scipy(place.called, adopting())
+    elif adopting() and ".__new__(" in place.expression:
+        text += (
+            "A class derived from float keeps a bare number: let the class hold the number in an attribute, or give "
+            "the function that computes the Tensor itself. "
+        )
     elif adopting():
         text += (
             "This float(), or function of math, is one that adoption does not replace: a class attribute or a tuple "
@@ -649,10 +667,20 @@ def _told(place, how, followed, t):
     else:
         text += (
             "Leave the 0-d Tensor as it is: NumPy's functions and operators take it as a number, and `a @ b` of "
-            "vectors, `x[0]` and `t.item()` stay recorded in a transform. In arraygrad.grad(f, adopt=True) float() and "
-            "functions of math are recorded. "
+            "vectors, `x[0]` and `t.item()` stay recorded in a transform. "
         )
+        text += _adopted_or_elsewhere(followed)
     return f"{text}Where only the bare number is meant: {how}(arraygrad.stop_gradient(t)), or t.detach()."
+
+
+def _adopted_or_elsewhere(followed):
+    """What to say of adoption where this thread does not adopt."""
+    if followed and not running_here():
+        return (
+            "This line runs in another thread than the transform, which adoption does not reach: call it in the "
+            "transform's own thread, where float() and functions of math are recorded. "
+        )
+    return "In arraygrad.grad(f, adopt=True) float() and functions of math are recorded. "
 
 
 def _checked(name, policy):

@@ -173,6 +173,13 @@ cpdef int before_bytes(TensorBase t, str how) except -1:
     return 0
 
 
+cdef int note_key(TensorBase t) except -1:
+    """A number that a transform follows becomes an item of a set, or a key of a dict: the guard may warn."""
+    if _running and t.tracked and t.value.meta.ndim == 0:
+        guard().becomes_key(t)
+    return 0
+
+
 cdef object one_element(TensorBase t, str what):
     if t.value.meta.size != 1:
         raise TypeError(f"{what}: only a one-element tensor can be converted to a Python scalar, but got shape "

@@ -14,7 +14,7 @@ from arraygrad.core.arguments cimport backend_in
 from arraygrad.core.attributes cimport own_attributes
 from arraygrad.core.copies cimport cast, copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.core.convert cimport (
-    before_bytes, leaving, left, listed, number, one_element, recorded_copy, refuse_conversion, refuse_store,
+    before_bytes, leaving, left, listed, note_key, number, one_element, recorded_copy, refuse_conversion, refuse_store,
     representation, taken, warn_of_hooks,
 )
 from arraygrad.core.elements cimport put_element, use_operations
@@ -420,6 +420,8 @@ cdef class Tensor(TensorBase):
         return formatted(self, spec)
 
     def __hash__(self):
+        if any_adopted():
+            note_key(self)
         return <Py_ssize_t>(<void*>self) >> 4
 
     def __copy__(self):

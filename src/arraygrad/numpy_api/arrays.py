@@ -14,12 +14,31 @@ from arraygrad.core.tensor import Tensor, asarray, backend_of, wrap_raw
 from arraygrad.namespaces.bind import contains_tensor
 from arraygrad.numpy_api.functions import beside
 
-__all__ = ["ARRAYS", "Joined", "fromiter", "holds_tensors", "numpys_own"]
+__all__ = ["ARRAYS", "Joined", "fromiter", "holds_tensors", "numpys_own", "of_objects"]
 
 
 def holds_tensors(obj):
     """Whether data are a Tensor, or a nested list or tuple with one in it."""
     return isinstance(obj, Tensor) or (isinstance(obj, list | tuple) and contains_tensor(obj))
+
+
+def of_objects(data, dtype=None):
+    """A Tensor of the numbers in an array of objects, Tensors among them; None where it holds no Tensor, or no numbers.
+
+    `dtype`: that of the result, float64 if it is None.
+    """
+    if type(data) is not numpy.ndarray or data.dtype.kind != "O":
+        return None
+    items = data.ravel().tolist()
+    if not any(isinstance(item, Tensor) for item in items):
+        return None
+    if not all(item.ndim == 0 if isinstance(item, Tensor) else isinstance(item, _NUMBERS) for item in items):
+        return None
+    kind = numpy.dtype(float if dtype is None else dtype)
+    return array(items, None if kind.kind == "O" else kind).reshape(data.shape)
+
+
+_NUMBERS = (int, float, complex, numpy.number, numpy.bool_)
 
 
 def array(

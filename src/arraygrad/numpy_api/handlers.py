@@ -1,7 +1,7 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
 May import: ops, core.tensor, core.inplace, core.protocol_shapes, backends.numpy.ufunc_calls,
-namespaces.bind, numpy_api.functions, numpy_api.gathered, numpy_api.plainly, numpy.
+namespaces.bind, numpy_api.functions, numpy_api.gathered, numpy_api.plainly, numpy_api.rearranging, numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
 has, `__array_function__` the functions of `gathered`. The work is done on the tensor's own
@@ -22,7 +22,7 @@ from arraygrad.core.protocol_shapes import ptp
 from arraygrad.core.protocols import add_protocol_functions, add_recorded, is_served, numpy_function
 from arraygrad.core.tensor import Tensor, apply_op, asarray, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
-from arraygrad.numpy_api.plainly import are_plain, computed_plainly, implementation, plain_call, stand_in_of
+from arraygrad.numpy_api.plainly import adopting, are_plain, computed_plainly, implementation, plain_call, stand_in_of
 from arraygrad.ops import OPS
 
 __all__ = ["array_function", "array_ufunc", "handlers", "numpy_name", "ufuncs"]
@@ -88,6 +88,15 @@ def _ufunc(ufunc):
     return function
 
 
+def _is_of_python(ufunc):
+    """Whether numpy.frompyfunc has made a ufunc: it knows objects alone."""
+    return (
+        type(ufunc) is numpy.ufunc
+        and ufunc.signature is None
+        and ufunc.types == ["O" * ufunc.nin + "->" + "O" * ufunc.nout]
+    )
+
+
 def array_ufunc(ufunc, method, inputs, kwargs):
     """Tensor.__array_ufunc__: run a NumPy ufunc, or one of its methods, on Tensors.
 
@@ -100,6 +109,8 @@ def array_ufunc(ufunc, method, inputs, kwargs):
     if (kwargs or method == "at") and _writes_integers(method, inputs, kwargs):
         kwargs = {key: _raw(value) for key, value in kwargs.items()}
         return getattr(ufunc, method)(*map(_raw, inputs), **kwargs)
+    if "out" in kwargs and adopting() and _writes_plain_values(inputs, kwargs):
+        return getattr(ufunc, method)(*map(_raw, inputs), **{key: _raw(value) for key, value in kwargs.items()})
     op = _plain.get(ufunc)
     compiled = stand_in_of(ufunc) if op is None and method == "__call__" else None
     if compiled is not None:
@@ -110,6 +121,10 @@ def array_ufunc(ufunc, method, inputs, kwargs):
             _write(_name(ufunc), out, apply_op(op, read_apart(inputs, (out,))))
             return out
     function = _ufunc(ufunc)
+    if function is None and "out" not in kwargs and _is_of_python(ufunc):
+        from arraygrad.numpy_api.rearranging import of_python_function
+
+        return of_python_function(ufunc, method, inputs, kwargs)
     name = _name(ufunc)
     out = _outs(name, kwargs.pop("out", None))
     if function is None:
@@ -453,6 +468,15 @@ def _writes_integers(method, inputs, kwargs):
         return False
     tensors = [x for x in (*inputs, *kwargs.values()) if isinstance(x, Tensor)]
     return all(isinstance(raw_array(t), numpy.ndarray) and t.dtype.kind in "iub" for t in tensors)
+
+
+def _writes_plain_values(inputs, kwargs):
+    """Whether an adopted program writes into arrays of NumPy's by `out=`, or `a *= t`, what no gradient reaches."""
+    outs = kwargs["out"] if isinstance(kwargs["out"], tuple) else (kwargs["out"],)
+    if not all(type(target) is numpy.ndarray for target in outs):
+        return False
+    tensors = [x for x in (*inputs, *kwargs.values()) if isinstance(x, Tensor)]
+    return all(isinstance(raw_array(t), numpy.ndarray) and not t.requires_grad for t in tensors)
 
 
 def _raw(x):

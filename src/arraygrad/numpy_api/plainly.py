@@ -13,7 +13,8 @@ from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
 
 __all__ = [
-    "are_plain", "computed_plainly", "implementation", "plain_call", "set_adoption", "set_compiled", "stand_in_of",
+    "adopting", "are_plain", "computed_plainly", "implementation", "plain_call", "set_adoption", "set_compiled",
+    "stand_in_of",
 ]  # fmt: skip
 
 _adopting = None  # whether this thread runs an adopted call; see set_adoption
@@ -29,6 +30,11 @@ def set_adoption(question):
     """Have `question()` say whether this thread runs an adopted call."""
     global _adopting
     _adopting = question
+
+
+def adopting():
+    """Whether this thread runs an adopted call."""
+    return _adopting is not None and _adopting()
 
 
 def set_compiled(stand_in):

@@ -20,7 +20,7 @@ from arraygrad.numpy_api.shapes import _diag
 from arraygrad.ops import OPS
 from arraygrad.ops._windows import places
 
-__all__ = ["Vectorize", "as_strided", "asarray_chkfinite", "require"]
+__all__ = ["Vectorize", "as_strided", "asarray_chkfinite", "of_python_function", "require"]
 
 
 def _rearranged(function, t, *args, **kwargs):
@@ -401,6 +401,23 @@ class Vectorize:
         return numpy.vectorize(plain.pyfunc, plain.otypes, signature=plain.signature)(*[host(a) for a in arrays])
 
 
+def of_python_function(ufunc, method, inputs, kwargs):
+    """What a ufunc that numpy.frompyfunc has made gives: an array of objects, Tensors where the function gives such.
+
+    Its method is called on arrays of objects, as NumPy makes them of numbers: elements are 0-d Tensors where they are
+    recorded, and Python's numbers else.
+    """
+    inputs = [_objects(x) if isinstance(x, Tensor) else x for x in inputs]
+    return getattr(ufunc, method)(*inputs, **kwargs)
+
+
+def _objects(t):
+    found = numpy.empty(t.size, object)
+    for i, element in enumerate(_elements(t, tuple(t.shape))):
+        found[i] = element
+    return found.reshape(t.shape)
+
+
 def _elements(a, shape):
     """What NumPy calls a vectorized function with: Tensors where they are recorded, Python's numbers for constants."""
     if isinstance(a, Tensor) and (a.requires_grad or not isinstance(a.array, numpy.ndarray)):
@@ -420,10 +437,10 @@ def _in_one_array(results, like, shape, dtype):
     """The results of a vectorized function, Tensors among them, in an array of the dtype that NumPy's has."""
     dtype = numpy.dtype(dtype) if isinstance(dtype, str | type) else dtype
     if getattr(dtype, "kind", "") == "O":
-        raise TypeError(
-            "vectorize: the results depend on Tensors that require grad, and an array of objects holds no gradient: "
-            "let the first result, or otypes, be of floating point"
-        )
+        made = numpy.empty(len(results), object)
+        for i, result in enumerate(results):
+            made[i] = result
+        return made.reshape(shape)
     results = [r.reshape(()) if isinstance(r, Tensor) else r for r in results]
     made = F["stack"](tensors(*results, like)[:-1]).reshape(shape)
     return made if made.dtype == dtype else made.astype(dtype)

@@ -95,6 +95,8 @@ _KNOW_NO_TENSOR = (
     ("Tensor to Decimal is not supported", f"a Decimal has no gradient: compute in floats. {_PLAIN}"),
     ("argument should be a string or a Rational", f"a Fraction has no gradient: compute in floats. {_PLAIN}"),
     ("Tensor is not JSON serializable", f"text has no gradient. {_PLAIN}"),
+    ("The only supported seed types are",
+     "a seed has no gradient: random.Random(arraygrad.stop_gradient(x).item()), random.seed in the same way"),
     ("required argument is not a float", f"bytes have no gradient. {_PLAIN}"),
     ("' for 'numpy.ndarray' objects doesn't apply to a '",
      ("a method that is taken of the class numpy.ndarray knows no Tensor here: write x.name(...), or super().name(...) "

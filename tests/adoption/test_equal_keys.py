@@ -1,0 +1,116 @@
+"""Equal numbers in sets, counters and dicts, which are one key in a plain call and two when recorded: told.
+
+Caches, where an equal key is computed anew with its right gradient, and distinct numbers say nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import warnings
+
+import pytest
+
+import arraygrad as ag
+
+HEAD = "import math\nimport collections\nimport functools\nimport numpy as np\nfrom collections import Counter\n"
+# The same number by another operation, and another number.
+OTHERS = {"equal": "b = a * 1.0", "other": "b = a * 2.0"}
+# Containers whose content depends on whether a and b are one key.
+SETS = {
+    "display": "return sum({a, b})",
+    "display of three": "return sum({a, 3.0 * x, b})",
+    "comprehension": "return sum({v * v for v in (a, b)})",
+    "set": "return sum(set([a, b]))",
+    "frozenset": "s = [a, b]\n    return sum(frozenset(s))",
+    "set of a generator": "return sum(set(v * 1.0 for v in (a, b)))",
+    "add": "s = set()\n    s.add(a)\n    s.add(b)\n    return sum(s)",
+    "add to an attribute": "h = Holder()\n    h.s = set()\n    for v in (a, b):\n        h.s.add(v)\n"
+    "    return sum(h.s)",
+    "in": "s = set()\n    t = 0.0\n    for v in (a, b):\n        if v in s:\n            continue\n"
+    "        s.add(v)\n        t = t + v\n    return t",
+    "not in": "s = set()\n    s.add(a)\n    return a + (b if b not in s else 0.0)",
+    "discard": "s = set()\n    s.add(a)\n    s.discard(b)\n    return x + sum(s)",
+    "Counter": "return sum(k * math.exp(n) for k, n in Counter([a, b]).items())",
+    "counted": "d = collections.Counter()\n    for v in (a, b):\n        d[v] += 1\n"
+    "    return sum(k * n * n for k, n in d.items())",
+    "defaultdict": "d = collections.defaultdict(list)\n    for v in (a, b):\n        d[v].append(1.0)\n"
+    "    return sum(k * len(n) ** 2 for k, n in d.items())",
+    "get": "d = {}\n    for v in (a, b):\n        d[v] = d.get(v, 0) + 1\n"
+    "    return sum(k * n * n for k, n in d.items())",
+    "setdefault": "d = {}\n    for v in (a, b):\n        d.setdefault(v, []).append(v)\n"
+    "    return sum(k * len(n) ** 2 for k, n in d.items())",
+}
+CACHES = {
+    "dict": "d = {}\n    t = 0.0\n    for v in (a, b, a):\n        if v not in d:\n            d[v] = math.sin(v)\n"
+    "        t = t + d[v]\n    return t",
+    "attribute": "h = Holder()\n    h.d = {}\n    h.d[a] = a * a\n    h.d[b] = a * a\n    return h.d[b]",
+    "lru_cache": "return known(a) + known(b) + known(a)",
+    "same": "s = {a, a}\n    s.add(a)\n    return sum(s) if a in s else 0.0",
+    "steps": "t = 0.0\n    for i in range(4):\n        t = t + sum({x * 1.0, x * 3.0})\n    return t",
+    "comprehensions": "t = 0.0\n    for i in range(4):\n        t = t + sum({v * x for v in (1.0, 2.0)})\n    return t",
+}
+MORE = "\nclass Holder:\n    pass\n\n@functools.lru_cache(maxsize=None)\ndef known(v):\n    return math.exp(v)\n"
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    """(gradient, how many warnings of keys) of the function f(x) with a body, in a file."""
+
+    def run(body, other):
+        source = f"{HEAD}{MORE}\ndef f(x):\n    a = x * 1.0\n    {other}\n    {body}\n"
+        path = tmp_path / "keys_of_a_program.py"
+        path.write_text(source)
+        module = types.ModuleType("keys_of_a_program")
+        module.__file__ = str(path)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        exec(compile(source, str(path), "exec"), vars(module))
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            gradient = ag.grad(module.f)(0.7)
+        return module.f, float(gradient), [str(w.message) for w in found if "beside an equal one" in str(w.message)]
+
+    return run
+
+
+def slope(f, x=0.7, h=1e-5):
+    return (f(x + h) - f(x - h)) / (2.0 * h)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_equal_keys_of_containers_are_told_with_the_line(told, name):
+    _, _, texts = told(SETS[name], OTHERS["equal"])
+    assert texts, name
+    assert all("keys_of_a_program.py:" in text and "numpy.unique" in text for text in texts)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_distinct_keys_say_nothing_and_are_right(told, name):
+    f, gradient, texts = told(SETS[name], OTHERS["other"])
+    assert texts == []
+    assert gradient == pytest.approx(slope(f), rel=1e-6)
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("name", CACHES)
+def test_caches_are_right_and_say_nothing(told, name, other):
+    f, gradient, texts = told(CACHES[name], OTHERS[other])
+    assert texts == []
+    assert gradient == pytest.approx(slope(f), rel=1e-6)
+
+
+def test_the_ways_out_are_right(told):
+    for body in (
+        "return np.unique(np.array([a, b])).sum()",
+        "s = []\n    for v in (a, b):\n        if v not in s:\n            s.append(v)\n    return sum(s)",
+    ):
+        f, gradient, texts = told(body, OTHERS["equal"])
+        assert texts == []
+        assert gradient == pytest.approx(slope(f), rel=1e-6)
+
+
+def test_numbers_without_gradients_and_the_policy_off_say_nothing(told):
+    with ag.number_policy("off"):
+        assert told(SETS["display"], OTHERS["equal"])[2] == []
+    assert told("return x * len({len(str(a)), len(str(b))})", OTHERS["equal"])[2] == []
+    assert len({ag.tensor(1.0), ag.tensor(1.0)}) == 2
