@@ -80,6 +80,10 @@ __all__ = [
 #     (`Reader`). Most read nothing that can change, which a look at the names of their code tells; a `_Look` is taken
 #     where objects of the program's classes are among it. What the code only writes (`n += 1` of a nonlocal name,
 #     `log.append(g)`) is not compared. What was found to change while it ran may be as the last run left it.
+# (4b) Threads of devices, or of the program, may call the backward of one Function at once. Then one call may find what
+#     another has changed and not yet left. So where a call finds a difference, it looks first what the calls that are
+#     under way have changed: each of them found all as it was when it began. While they run, nothing is known of what
+#     they change. A call that raises has changed what it has changed. Guarded by tests/autograd/test_rules_at_once.py.
 # (5) What has changed and is known to reach no result (a count of calls that other functions advance too) is no error:
 #     Note [Values that reach no result] in flow_of_names.py. This is asked where a difference is found, never before.
 # (6) Not compared: modules, classes and functions of libraries, which adoption exchanges for others while a call runs;
@@ -229,7 +233,8 @@ class _Seen:
 class _Left:
     """What functions that change what they read have left there when they ran last."""
 
-    def __init__(self):
+    def __init__(self, running=()):
+        self.running = running  # while there is anything in it, what stands there may change at any moment
         self.values, self.arrays, self.contents = {}, {}, Contents({})
         self.judged = {}  # (path, the code that was found) -> whether it decides
 
@@ -258,11 +263,12 @@ class _Left:
 
     def is_at(self, path, value, holders):
         """Whether a value was left there. Those of arguments and of ctx are of one call: nothing is known of them."""
-        return path not in self.values or bool(holders) or not _differ(self.values[path], value)
+        left = self.values.get(path, value)
+        return bool(holders) or bool(self.running) or not _differ(left, value)
 
     def is_in(self, path, array):
         """Whether what an array contains was left there."""
-        return self.arrays.get(path) is not array or path not in self.contents.written()
+        return bool(self.running) or self.arrays.get(path) is not array or path not in self.contents.written()
 
 
 class Reader:
@@ -271,7 +277,9 @@ class Reader:
     def __init__(self, name, functions):
         self.name, self.functions = name, functions
         self.ignored = set()
-        self._left = _Left()
+        self._running = []  # what was seen for the calls that are under way, of all threads
+        self._begun = 0
+        self._left = _Left(self._running)
         self._last = None
         self._attributes = frozenset()
 
@@ -306,12 +314,30 @@ class Reader:
             self._attributes = look.attributes  # functions that were found name more: of objects seen before them too
         return look
 
-    def check(self, seen):
-        """Raise RuntimeError where something has changed."""
-        seen.check(self.name, "s defined for it")
+    def begin(self, seen):
+        """Raise RuntimeError where something has changed. Where it does not, the functions run, and `end` is called."""
+        while True:
+            known = len(self.ignored), self._begun
+            try:
+                seen.check(self.name, "s defined for it")
+                break
+            except RuntimeError:
+                # (4b): what stood there as before when those began has been changed by them, or meanwhile.
+                for one in tuple(self._running):
+                    self._forget(one)
+                if known == (len(self.ignored), self._begun):
+                    raise
+        self._running.append(seen)
+        self._begun += 1
 
-    def forget(self, seen):
-        """What the functions themselves have changed since `check` is compared with what they have left."""
+    def end(self, seen):
+        """What the functions themselves have changed since `begin` is compared with what they have left."""
+        try:
+            self._forget(seen)
+        finally:
+            self._running.remove(seen)
+
+    def _forget(self, seen):
         self.ignored.update(seen.changed(), seen.written())
         if self.ignored:
             self._left.note(self.ignored, seen.take(seen.look))

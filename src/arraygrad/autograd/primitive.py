@@ -183,8 +183,15 @@ class Primitive:
                 raise RuntimeError(FREED)
             kept, answers = state
             constants.check(name)
-            if seen is not None:
-                reader.check(seen)
+            if seen is None:
+                return pulled_back(kept, answers, grads)
+            reader.begin(seen)
+            try:
+                return pulled_back(kept, answers, grads)
+            finally:
+                reader.end(seen)
+
+        def pulled_back(kept, answers, grads):
             graph = any(isinstance(g, Tensor) for g in grads)
             grads = [_zeros(meta, graph) if g is None else g for g, meta in zip(grads, metas, strict=True)]
             if graph:
@@ -202,8 +209,6 @@ class Primitive:
             since = take_sequence_nr() if graph else 0
             gradients = tuple([_gradient(name, i, settled(pulled(name, i, r, ans, values, kwargs, g), grads), graph)
                                for i, r in zip(tracked, rules, strict=True)])  # fmt: skip
-            if seen is not None:
-                reader.forget(seen)
             return recorded_gradients(node, name, gradients, grads, since) if graph else gradients
 
         node = PyNode(_node_name(name), backward, [edge_of(args[i]) for i in tracked], metas, state.clear)

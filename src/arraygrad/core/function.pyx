@@ -201,54 +201,62 @@ cdef class CustomNode(Node):
         return 0
 
     cdef int apply(self, Frame f) except -1:
-        cdef list grads = []
-        cdef GradMeta meta
-        cdef object g
-        cdef Py_ssize_t i
-        cdef bint alone = f.create_graph or f.owned and self.n_inputs == 1     # or writes to gradients are recorded
-        cdef bint boxed = getattr(self.op, "boxed_grads_call", False)
-        cdef tuple given
-        cdef object contents = None
-        cdef list followed = None
-        cdef uint64_t since
         cdef tuple watched = self.watched
         if self.s1 is not None or self.flags & NODE_CONSTANT:
             check_kept(self)
-        if watched is not None:
-            watched[0].check(watched[1])
-        for i in range(self.n_inputs):
-            meta = self.meta_at(i)
-            g = f.input(i) if meta is not None else None
-            if g is None:
-                if meta is not None and self.materialize and (self.fixed is None or i not in <set>self.fixed):
-                    g = wrap(meta.ops.zeros(meta), <Backend>meta.ops)
-            elif not f.create_graph:
-                g = meta.ops.to_user(g)
-            grads.append(g)
-        g = None
-        f.owned = False
-        given = () if boxed else tuple(grads)
-        since = 0
-        if f.create_graph and not getattr(self.op, "_recorded_by_rule", False):
-            followed = followed_gradients(grads)
-            since = next_sequence_nr()
-        if not alone and in_anomaly_mode():
-            contents = Contents({f"grad_outputs[{i}]": g for i, g in enumerate(given) if f.input(i) is not None}, True)
-        if boxed:
-            f.grad = None                               # the list alone holds the gradients: backward may drop them
-            f.grads = None
-            result = backward_of(self)(self, grads)
-        elif f.create_graph and self.later is not None:
-            result = self.later(backward_of(self), self, *grads)
-        else:
-            result = backward_of(self)(self, *grads)
-        if not alone:
-            check_given(self, f, given, contents)
-        if self.s1 is not None:
-            self.s1.renew()             # what backward itself writes there is its own affair
-        if watched is not None:
-            watched[0].forget(watched[1])
-        return take_gradients(self, f, result, given, followed, since)
+        if watched is None:
+            return run_backward(self, f)
+        watched[0].begin(watched[1])
+        try:
+            run_backward(self, f)
+        finally:
+            watched[0].end(watched[1])
+        return 0
+
+
+cdef int run_backward(CustomNode node, Frame f) except -1:
+    """Call the Function's backward, and take what it returns."""
+    cdef list grads = []
+    cdef GradMeta meta
+    cdef object g
+    cdef Py_ssize_t i
+    cdef bint alone = f.create_graph or f.owned and node.n_inputs == 1     # or writes to gradients are recorded
+    cdef bint boxed = getattr(node.op, "boxed_grads_call", False)
+    cdef tuple given
+    cdef object contents = None
+    cdef list followed = None
+    cdef uint64_t since
+    for i in range(node.n_inputs):
+        meta = node.meta_at(i)
+        g = f.input(i) if meta is not None else None
+        if g is None:
+            if meta is not None and node.materialize and (node.fixed is None or i not in <set>node.fixed):
+                g = wrap(meta.ops.zeros(meta), <Backend>meta.ops)
+        elif not f.create_graph:
+            g = meta.ops.to_user(g)
+        grads.append(g)
+    g = None
+    f.owned = False
+    given = () if boxed else tuple(grads)
+    since = 0
+    if f.create_graph and not getattr(node.op, "_recorded_by_rule", False):
+        followed = followed_gradients(grads)
+        since = next_sequence_nr()
+    if not alone and in_anomaly_mode():
+        contents = Contents({f"grad_outputs[{i}]": g for i, g in enumerate(given) if f.input(i) is not None}, True)
+    if boxed:
+        f.grad = None                               # the list alone holds the gradients: backward may drop them
+        f.grads = None
+        result = backward_of(node)(node, grads)
+    elif f.create_graph and node.later is not None:
+        result = node.later(backward_of(node), node, *grads)
+    else:
+        result = backward_of(node)(node, *grads)
+    if not alone:
+        check_given(node, f, given, contents)
+    if node.s1 is not None:
+        node.s1.renew()             # what backward itself writes there is its own affair
+    return take_gradients(node, f, result, given, followed, since)
 
 
 def calling(function, *args):
