@@ -492,7 +492,10 @@ def cond(x, p=None):
     """numpy.linalg.cond by singular values; None for other norms."""
     if p is not None and p not in (2, -2):
         return None
-    values = _linalg.svdvals(x) if x.size and x.ndim > 1 else None
+    try:
+        values = _linalg.svdvals(x) if x.size and x.ndim > 1 else None
+    except numpy.linalg.LinAlgError:  # which is nan from NumPy 2.5 on
+        values = None
     if values is not None and values.ndim == 1:
         over, under = (-1, 0) if p == -2 else (0, -1)
         # Where the quotient might overflow or is not finite NumPy's own function says what comes out.
