@@ -21,6 +21,7 @@ import os
 import re
 import sys
 import sysconfig
+import tempfile
 import tomllib
 import types
 from concurrent.futures import ThreadPoolExecutor
@@ -30,9 +31,12 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.errors import CompileError, LinkError
 
 SOURCE = Path("src")
 LIBRARY = "arraygrad._compiled"
+# What Cython's utility functions are in, once for all modules: written by Cython, imported by nothing but the modules.
+UTILITY = "arraygrad._cyutility"
 MSVC = sys.platform == "win32"
 
 # What is compiled against NumPy's headers (tests/package/test_layers.py holds all others to do without).
@@ -92,7 +96,7 @@ def macros() -> list[tuple[str, str | None]]:
     return defined
 
 
-def compiler_flags() -> list[str]:
+def compiler_flags(name: str) -> list[str]:
     """Compiler options. Nothing that changes IEEE arithmetic: results are those of the plain formulas."""
     if MSVC:
         return msvc_flags()
@@ -106,7 +110,7 @@ def compiler_flags() -> list[str]:
         flags += ["-g", "-O0"]
     else:
         # -Os makes an eager call 1.5 times slower, -O2 kernels up to twice.
-        flags += ["-g0", "-O3", "-include", str(ERROR_PATHS)]
+        flags += ["-g0", "-O3", "-ffunction-sections", "-include", str(ERROR_PATHS)]
         flags += ["-fno-plt"] * (sys.platform == "linux")  # calls of Python's functions without a table of jumps
     # Debugging keeps assert() of C headers even where Python's own flags switch it off.
     return flags + ["-UNDEBUG"] * DEBUG
@@ -136,6 +140,65 @@ def linker_flags() -> list[str]:
     # macOS has threads in its C library, and clang warns of an option that its linker has no use for.
     threads = ["-pthread"] if sys.platform != "darwin" else []
     return threads + [f"-fsanitize={SANITIZE}"] * bool(SANITIZE)
+
+
+# Size of a release build. Code that GCC copies into each place that calls it, and whole functions for one value of an
+# argument, make calls faster by 3 to 6 in a hundred instructions, and modules larger by a third. So it is worth it in
+# the modules that take a hundredth or more of the instructions of some everyday program, by callgrind: FAST.
+FAST = {
+    *["arraygrad.adoption.bindings", "arraygrad.adoption.exchange", "arraygrad.backends.numpy.array_ops"],
+    *["arraygrad.backends.numpy.contents", "arraygrad.backends.numpy.elementwise"],
+    *["arraygrad.backends.numpy.factorizations", "arraygrad.backends.numpy.linalg", "arraygrad.backends.numpy.loops"],
+    *["arraygrad.backends.numpy.reductions", "arraygrad.backends.numpy.shapes", "arraygrad.backends.numpy.sines"],
+    *["arraygrad.backends.numpy.single", "arraygrad.backends.numpy.sorting", "arraygrad.core.accumulators"],
+    *["arraygrad.core.apply", "arraygrad.core.containers", "arraygrad.core.elements", "arraygrad.core.function"],
+    *["arraygrad.core.given", "arraygrad.core.inplace", "arraygrad.core.kept_args", "arraygrad.core.nodes"],
+    *["arraygrad.core.number_ops", "arraygrad.core.protocols", "arraygrad.core.recorded", "arraygrad.core.saving"],
+    *["arraygrad.core.value", "arraygrad.core.views", "arraygrad.engine.arrayops", "arraygrad.engine.engine"],
+    *["arraygrad.engine.evaluate", "arraygrad.engine.graph_task", "arraygrad.engine.node", "arraygrad.engine.numbers"],
+    *["arraygrad.program.form", "arraygrad.transforms.batched", "arraygrad.transforms.traced"],
+}
+UNALIGNED = ["-fno-align-jumps", "-fno-align-loops", "-fno-align-labels"]
+SPARING = [
+    *["--param", "max-inline-insns-auto=8", "--param", "max-inline-insns-single=40"],
+    *["--param", "inline-unit-growth=10", "--param", "inline-min-speedup=30", "--param", "early-inlining-insns=6"],
+    *["-fno-ipa-cp-clone", "-fno-tree-partial-pre", "-fno-split-paths", "-fno-gcse-after-reload", *UNALIGNED],
+]
+# For modules with C++ of their own over NumPy's arrays, where what is copied is a loop's body more often.
+SPARING_LOOPS = [
+    *["--param", "max-inline-insns-auto=15", "--param", "max-inline-insns-single=70"],
+    *["--param", "inline-min-speedup=30", "--param", "early-inlining-insns=6"],
+]
+OWN_HEADER = re.compile(r'^cdef extern from "\w+\.hpp"', re.MULTILINE)
+# What runs once in a program, once for a function that is recorded, or rarely: less than one in two hundred of those
+# instructions, in any of the programs.
+SMALL = {
+    *["arraygrad._compiled", "arraygrad._cyutility", "arraygrad.adoption.answers", "arraygrad.adoption.of_lists"],
+    *["arraygrad.backends.cuda.prepared", "arraygrad.backends.cuda.row_plans", "arraygrad.backends.numpy.table"],
+    *["arraygrad.backends.numpy.ufunc_calls", "arraygrad.core.barriers", "arraygrad.core.convert"],
+    *["arraygrad.core.copies", "arraygrad.core.decisions", "arraygrad.core.exports", "arraygrad.core.graph_ops"],
+    *["arraygrad.core.leaf_locks", "arraygrad.core.number_lists", "arraygrad.core.saved_handles"],
+    *["arraygrad.core.ufunc_methods", "arraygrad.engine.anomaly", "arraygrad.engine.context"],
+    "arraygrad.engine.sharing",
+}
+
+
+def size_flags(module: Extension) -> list[str]:
+    """What makes a module of a release build smaller; the compiler need not know it."""
+    if MSVC or DEBUG or SANITIZE:
+        return []
+    if module.name in SMALL:
+        return ["-Os"]
+    if module.name in FAST:
+        return [] if module.name.startswith(NUMPY_MODULES) else UNALIGNED
+    return SPARING_LOOPS if module.name.startswith(NUMPY_MODULES) and has_own_header(module.name) else SPARING
+
+
+def has_own_header(name: str) -> bool:
+    """Whether a module's .pyx or .pxd takes anything from a C++ header of the package."""
+    stem = SOURCE.joinpath(*name.split("."))
+    paths = [path for suffix in (".pyx", ".pxd") if (path := stem.with_suffix(suffix)).exists()]
+    return any(OWN_HEADER.search(path.read_text(encoding="utf-8")) for path in paths)
 
 
 class Library(Extension):
@@ -230,10 +293,18 @@ def write_names(names: list[str]) -> Path:
 
 
 def extensions() -> list[Extension]:
-    """One per .pyx under src/."""
-    made = []
+    """One per .pyx under src/, and that of Cython's utility functions."""
+    made = [
+        Extension(
+            UTILITY,
+            [str(SOURCE.joinpath(*UTILITY.split(".")).with_suffix(".cpp"))],
+            include_dirs=[str(SOURCE / "arraygrad" / "core")],  # nothing of it; build_ext asks for some
+            define_macros=macros(),
+            extra_compile_args=compiler_flags(UTILITY),
+        )
+    ]
     paths = {".".join(path.relative_to(SOURCE).with_suffix("").parts): path for path in sorted(SOURCE.rglob("*.pyx"))}
-    written = write_names([name for name in paths if name != LIBRARY])
+    written = write_names([UTILITY, *[name for name in paths if name != LIBRARY]])
     kernels = write("table_kernels.cpp", table_kernels())
     for name, path in paths.items():
         # node.pxd and value.pxd include headers of their rooms, a module its own folder's (the C++ is under build/).
@@ -254,7 +325,7 @@ def extensions() -> list[Extension]:
                 language="c++",
                 include_dirs=include,
                 define_macros=macros() + extra,
-                extra_compile_args=compiler_flags(),
+                extra_compile_args=compiler_flags(name),
             )
         )
     return made
@@ -276,8 +347,17 @@ class BuildPy(build_py):
 class BuildExt(build_ext):
     """The usual command, for one library out of many modules; it may also replace another kind of build's in place."""
 
+    keeps_names = False
+
+    def run(self) -> None:
+        # Profilers and debuggers want the names of a build in place. (setuptools builds it as if it were none.)
+        self.keeps_names = bool(self.inplace)
+        super().run()
+
     def build_extension(self, library: Library) -> None:
         """Compiles the modules that changed, several at a time, and links all."""
+        for module in library.modules:  # before several threads would ask
+            self.accepted(*size_flags(module))
         for copied in (BUILD / "cython").rglob("*.hpp"):  # Cython's own, which would hide a newer one
             copied.unlink()
         with ThreadPoolExecutor(self.parallel or 1) as executor:
@@ -288,7 +368,7 @@ class BuildExt(build_ext):
                 objects,
                 path,
                 libraries=self.get_libraries(library),
-                extra_postargs=library.extra_link_args,
+                extra_postargs=library.extra_link_args + self.link_options(),
                 export_symbols=self.get_export_symbols(library),
                 debug=self.debug,
                 build_temp=self.build_temp,
@@ -310,9 +390,44 @@ class BuildExt(build_ext):
                     macros=module.define_macros,
                     include_dirs=module.include_dirs,
                     debug=self.debug,
-                    extra_postargs=module.extra_compile_args,
+                    extra_postargs=module.extra_compile_args + self.accepted(*size_flags(module)),
                 )
         return objects
+
+    @functools.cache  # noqa: B019 (one command, which lives as long as the program)
+    def accepted(self, *options: str) -> list[str]:
+        """These options, or none where the compiler does not know them all."""
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder, "empty.cpp")
+            source.write_text("", encoding="utf-8")
+            try:
+                self.compiler.compile([str(source)], output_dir=folder, extra_postargs=["-Werror", *options])
+            except (CompileError, OSError):
+                return []
+        return list(options)
+
+    def link_options(self) -> list[str]:
+        """What makes a release build's library smaller, as far as the linker knows it."""
+        if MSVC or DEBUG or SANITIZE:
+            return []
+        # Cython writes many functions into each module that are the same in all: gold and lld keep one of them, where
+        # nothing takes its address.
+        options = self.linked("-fuse-ld=gold", "-Wl,--icf=safe")
+        options += self.linked("-Wl,--gc-sections")
+        return options if self.keeps_names else options + self.linked("-Wl,--strip-all")
+
+    def linked(self, *options: str) -> list[str]:
+        """These options, or none where the linker does not know them all."""
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder, "empty.cpp")
+            source.write_text("", encoding="utf-8")
+            try:
+                objects = self.compiler.compile([str(source)], output_dir=folder, extra_postargs=["-fPIC"])
+                made = str(Path(folder, "empty.so"))
+                self.compiler.link_shared_object(objects, made, extra_postargs=list(options), target_lang="c++")
+            except (CompileError, LinkError, OSError):
+                return []
+        return list(options)
 
     def get_export_symbols(self, library: Library) -> list[str]:
         """What Windows' linker is told to show: the functions that `import` calls."""
@@ -345,6 +460,25 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 IMPORT = re.compile(r'PyImport_ImportModule\((?="arraygrad\.|__Pyx_BUILTIN_MODULE_NAME\))')
 
 
+def cythonized(modules: list[Extension], jobs: int) -> list[Extension]:
+    """The modules, with C++ in the place of .pyx.
+
+    What Cython writes into every module otherwise, the type of its functions and the parsing of arguments above all, is
+    17 KB of each: they take it from UTILITY as they are imported. The library itself cannot, being what finds it.
+    """
+    options = {
+        "nthreads": jobs if jobs > 1 else 0,
+        "include_path": [str(SOURCE)],
+        "compiler_directives": DIRECTIVES,
+        # Coverage looks for the generated C++ beside the .pyx.
+        "build_dir": None if TRACE else str(BUILD / "cython"),
+    }
+    shared = {"shared_utility_qualified_name": UTILITY, "shared_utility_features_disabled": ["MemoryView"]}
+    library = [module for module in modules if module.name == LIBRARY]
+    others = [module for module in modules if module.name != LIBRARY]
+    return cythonize(library, **options) + cythonize(others, **options, **shared)
+
+
 def mended(modules):
     """The modules, with the C++ that Cython wrote mended.
 
@@ -375,14 +509,7 @@ def long_description() -> str:
 if __name__ == "__main__":
     # The guard is needed: cythonize's worker processes may import this file.
     jobs = job_count()
-    modules = cythonize(
-        extensions(),
-        nthreads=jobs if jobs > 1 else 0,
-        include_path=[str(SOURCE)],
-        compiler_directives=DIRECTIVES,
-        # Coverage looks for the generated C++ beside the .pyx.
-        build_dir=None if TRACE else str(BUILD / "cython"),
-    )
+    modules = cythonized(extensions(), jobs)
     setup(
         long_description=long_description(),
         long_description_content_type="text/markdown",

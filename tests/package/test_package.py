@@ -60,7 +60,8 @@ def test_compiled_modules_say_that_they_are_in_the_library(name):
 
 
 def test_the_library_names_every_other_compiled_module():
-    assert sorted(_compiled.NAMES) == [name for name in sorted(COMPILED) if name != _compiled.__name__]
+    shared = "arraygrad._cyutility"  # which Cython writes
+    assert sorted(_compiled.NAMES) == sorted([shared, *[name for name in COMPILED if name != _compiled.__name__]])
 
 
 def test_the_library_is_the_only_compiled_file():
@@ -150,6 +151,15 @@ def test_the_same_pythons_are_tested_classified_and_built():
     tested = {oldest, *re.findall(r'"(3\.\d+)"', re.search(r"PYTHONS = \[.*\]", nox)[0])}
     assert classified == built == tested
     assert PYPROJECT["project"]["requires-python"] == f">={oldest}"
+
+
+def test_wheels_are_built_for_pythons_that_the_suite_has_run_on():
+    row = re.search(r"^\| Python \|.*\|(.*)\|$", (ROOT / "docs/index.md").read_text(), re.MULTILINE)[1]
+    tried = row.partition(". ")[0]  # what "only compiles" stands behind
+    first, last = map(int, re.search(r"3\.(\d+) to 3\.(\d+)", tried).groups())
+    for name in PYPROJECT["tool"]["cibuildwheel"]["build"]:
+        minor, free_threaded = re.fullmatch(r"cp3(\d+)(t?)-\*", name).groups()
+        assert f"3.{minor}t" in tried if free_threaded else first <= int(minor) <= last, name
 
 
 def test_the_version_of_the_recipe_and_the_citation_is_the_packages():

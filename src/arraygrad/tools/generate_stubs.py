@@ -56,7 +56,8 @@ def stubs():
             found[f"{folder.name}/linalg.pyi"] = _extension("linalg", folder.name)
             found[f"{folder.name}/fft.pyi"] = _extension("fft", folder.name)
     interfaces = [f"arraygrad.{name}" for name in _INTERFACES]
-    for name in sorted({*_compiled.NAMES, _compiled.__name__, *interfaces}):
+    cythons = {"arraygrad._cyutility"}  # what Cython's own functions are in: nothing that anyone would import
+    for name in sorted({*_compiled.NAMES, _compiled.__name__, *interfaces} - cythons):
         module = importlib.import_module(name)
         path = name.partition(".")[2].replace(".", "/")
         found[f"{path}/__init__.pyi" if hasattr(module, "__path__") else f"{path}.pyi"] = _module(module)

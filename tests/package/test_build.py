@@ -1,0 +1,102 @@
+"""Options of a release build: which module gets which, and that a compiler that lacks them is served without.
+
+Imports setup.py and, in it, Cython and setuptools.
+"""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+
+import pytest
+from sources import ROOT, module_name, source_files
+
+pytest.importorskip("Cython", reason="Cython, which only a build needs, is not installed")
+pytest.importorskip("setuptools", reason="setuptools, which only a build needs, is not installed")
+
+COMPILED = {module_name(path) for path in source_files(".pyx")}
+
+
+@pytest.fixture
+def build(monkeypatch):
+    """setup.py as a module, in the folder of the sources, for a release build."""
+    if not (ROOT / "setup.py").exists():
+        pytest.skip("setup.py is not there")
+    for name in ("ARRAYGRAD_DEBUG", "ARRAYGRAD_SANITIZE", "ARRAYGRAD_TRACE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(ROOT)
+    spec = importlib.util.spec_from_file_location("setup_of_arraygrad", ROOT / "setup.py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+@pytest.fixture
+def command(build):
+    """build_ext with a compiler."""
+    from setuptools import Distribution  # before distutils, which is setuptools' own
+
+    from distutils.ccompiler import new_compiler  # isort: skip
+    from distutils.sysconfig import customize_compiler  # isort: skip
+
+    if sys.platform == "win32" or not (shutil.which("c++") or shutil.which("g++")):
+        pytest.skip("no compiler of the kind of GCC or clang")
+    made = build.BuildExt(Distribution())
+    made.compiler = new_compiler()
+    customize_compiler(made.compiler)
+    return made
+
+
+def named(build, name):
+    return build.Extension(name, [])
+
+
+def test_modules_that_are_made_small_or_fast_exist(build):
+    assert sorted((build.SMALL | build.FAST) - COMPILED) == [build.UTILITY]
+    assert not build.SMALL & build.FAST
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="these are options of GCC and clang")
+def test_each_module_has_the_options_of_one_kind(build):
+    kinds = {name: tuple(build.size_flags(named(build, name))) for name in COMPILED | {build.UTILITY}}
+    sparing, loops = tuple(build.SPARING), tuple(build.SPARING_LOOPS)
+    assert set(kinds.values()) == {("-Os",), (), tuple(build.UNALIGNED), sparing, loops}
+    assert kinds["arraygrad.core.apply"] == tuple(build.UNALIGNED)
+    assert kinds["arraygrad.core.roots"] == sparing
+    assert kinds["arraygrad.backends.numpy.windows"] == loops
+    assert kinds["arraygrad.core.exports"] == ("-Os",)
+
+
+@pytest.mark.parametrize("what", ["DEBUG", "SANITIZE", "MSVC"])
+def test_other_builds_are_as_they_are(build, monkeypatch, what):
+    monkeypatch.setattr(build, what, "address" if what == "SANITIZE" else True)
+    assert [build.size_flags(named(build, name)) for name in sorted(COMPILED)] == [[]] * len(COMPILED)
+    assert build.BuildExt.link_options(None) == []
+
+
+def test_options_that_the_compiler_lacks_are_left_out(command):
+    assert command.accepted("-O2") == ["-O2"]
+    assert command.accepted("-O2", "-fno-such-option-of-any-compiler") == []
+    assert command.accepted() == []
+
+
+def test_options_that_the_linker_lacks_are_left_out(command):
+    assert command.linked("-Wl,--no-such-option-of-any-linker") == []
+    assert command.linked("-fuse-ld=no_such_linker") == []
+    assert command.linked() == []
+
+
+def test_a_build_in_place_keeps_its_names(command):
+    of_a_wheel = command.link_options()
+    command.keeps_names = True
+    in_place = command.link_options()
+    assert "-Wl,--strip-all" not in in_place
+    assert [option for option in of_a_wheel if option not in in_place] in ([], ["-Wl,--strip-all"])
+
+
+def test_the_library_in_place_has_names(build):
+    library = sys.modules["arraygrad._compiled"].__file__
+    if sys.platform != "linux" or not shutil.which("nm") or not library.startswith(str(ROOT / "src")):
+        pytest.skip("no library in place, or nothing that reads its names")
+    found = subprocess.run(["nm", library], capture_output=True, text=True, check=True).stdout
+    assert "__pyx_pymod_exec_apply" in found
