@@ -114,6 +114,6 @@ FIGURES: dict[str, Figure] = {
                    "a pendulum by SciPy's solver: value and gradient over the solution, by method and requested times")
             for name in ode_gradients.NAMES
         ),
-        Figure("import", "import", "time", "ms", 25, 15, "import after NumPy is there"),
+        Figure("import", "import", "time", "ms", 30, 15, "import after NumPy is there"),
     )
 }  # fmt: skip
