@@ -104,6 +104,17 @@ def _computed(code, values, kinds, n, names=None):
     return outputs, [np.asarray(values[name]) for name in names or [name for name, _ in outputs]]
 
 
+def run_updates(code, addresses):
+    """The kernel of many updates; gives (addresses that it read, addresses that it wrote)."""
+    kind, most = re.search(r"struct ag_pairs { (\w+)\* targets\[(\d+)\]", code).groups()
+    dtype, most = TYPES[kind], int(most)
+    factor, count = array_at(addresses[0], 1, dtype)[0], int(array_at(addresses[1], 1, np.int32)[0])
+    targets, terms, sizes = array_at(addresses[2], 3 * most, np.int64).reshape(3, most)[:, :count]
+    for target, term, n in zip(targets, terms, sizes, strict=True):
+        array_at(target, int(n), dtype)[:] += factor * array_at(term, int(n), dtype)
+    return [int(address) for address in terms], [int(address) for address in targets]
+
+
 def run_product(values, dtype):
     """The kernel of products of matrices."""
     rows, columns, depth = (int(values[name]) for name in ("rows", "columns", "depth"))

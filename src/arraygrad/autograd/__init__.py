@@ -27,6 +27,7 @@ __all__ = [
 
 _ON_FIRST_USE = {
     "Function": "arraygrad.autograd.custom_function",
+    "add_scaled": "arraygrad.autograd.updates",
     "detect_anomaly": "arraygrad.autograd.anomaly",
     "once_differentiable": "arraygrad.autograd.custom_function",
     "set_detect_anomaly": "arraygrad.autograd.anomaly",

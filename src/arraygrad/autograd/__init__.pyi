@@ -10,11 +10,12 @@ from arraygrad.autograd.functions import set_cpu_workers as set_cpu_workers
 from arraygrad.autograd.functions import set_deterministic as set_deterministic
 from arraygrad.autograd.grad_mode import set_multithreading_enabled as set_multithreading_enabled
 from arraygrad.autograd.graph import GradientEdge as GradientEdge
+from arraygrad.autograd.updates import add_scaled as add_scaled
 from arraygrad.engine.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from arraygrad.engine.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from arraygrad.engine.graph_task import is_checkpoint_valid as is_checkpoint_valid
 from arraygrad.engine.graph_task import is_multithreading_enabled as is_multithreading_enabled
 
-__all__ = ["Function", "GradientEdge", "backward", "detect_anomaly", "grad", "graph", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_checkpoint_valid", "is_multithreading_enabled", "once_differentiable", "set_cpu_workers", "set_detect_anomaly", "set_deterministic", "set_multithreading_enabled"]
+__all__ = ["Function", "GradientEdge", "add_scaled", "backward", "detect_anomaly", "grad", "graph", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_checkpoint_valid", "is_multithreading_enabled", "once_differentiable", "set_cpu_workers", "set_detect_anomaly", "set_deterministic", "set_multithreading_enabled"]
 
 

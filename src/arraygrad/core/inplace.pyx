@@ -335,6 +335,60 @@ cdef bint written_at_once(TensorBase t, Op op, object other) except -1:
     return True
 
 
+def add_scaled(list targets, list terms, factor):
+    """targets[k] += factor * terms[k] for all k, unrecorded: arraygrad.autograd.add_scaled, which has checked them.
+
+    Consecutive pairs that a backend's kernels serve are launched together.
+    """
+    cdef int before = thread_state().grad_mode
+    cdef bint alone = thread_state().op_hooks != NULL       # hooks see each operation and its result
+    cdef list waiting = []
+    cdef TensorBase t
+    cdef object term, updates, backend
+    thread_state().grad_mode = 0
+    try:
+        for target, term in zip(targets, terms):
+            t = <TensorBase?>target
+            updates = None
+            backend = t.value.meta.ops
+            if rebinds(t):
+                raise TypeError("add_scaled: " + (
+                    "a computed Tensor without axes is a scalar, as in NumPy" if (<Backend>backend).mutable else
+                    f"arrays of {backend.name} are never written") + ": write t = t + factor * term")
+            if not alone and (<Backend>backend).fuses:
+                updates = getattr(backend, "updates", None)
+            if updates is not None:
+                check_inplace(t, False, "add_scaled")
+                if isinstance(term, TensorBase):
+                    raw = (<TensorBase>term).value.raw if (<TensorBase>term).value.meta.ops is backend else None
+                else:
+                    raw = term
+                if updates.serves(t.value.raw, raw):
+                    if waiting and waiting[0][2] is not updates:
+                        write_together(waiting, factor)
+                    waiting.append((t, raw, updates))
+                    continue
+            write_together(waiting, factor)
+            inplace(t, named_op("add"), term * factor)
+        write_together(waiting, factor)
+    finally:
+        thread_state().grad_mode = before
+
+
+cdef int write_together(list pairs, object factor) except -1:
+    """Write pairs of (Tensor, array, kernels), which leave the list."""
+    cdef TensorBase t
+    if not pairs:
+        return 0
+    for t, _, _ in pairs:
+        before_write(t)
+    pairs[0][2].add([(<TensorBase>pair[0]).value.raw for pair in pairs], [pair[1] for pair in pairs], factor)
+    for t, _, _ in pairs:
+        bump(t)
+    pairs.clear()
+    return 0
+
+
 cdef TensorBase apart(TensorBase t):
     """What an operation that writes its result into `t` reads in its place under set_saved_mutation("error").
 

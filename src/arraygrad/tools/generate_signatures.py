@@ -241,6 +241,9 @@ SIGNATURES = {
     "arraygrad.autograd.custom_function.Function.vjp": [
         "@staticmethod\ndef vjp(*args: Any, **kwargs: Any) -> Any: ..."
     ],
+    "arraygrad.autograd.updates.add_scaled": [
+        "def add_scaled(targets: Sequence[_Tensor], terms: Sequence[Any], factor: builtins.complex = 1.0) -> None: ..."
+    ],
     "arraygrad.autograd.custom_function.once_differentiable": ["def once_differentiable(backward: _F) -> _F: ..."],
     "arraygrad.autograd.primitive.Primitive": [
         # One class: parentheses say that no comma is lacking.

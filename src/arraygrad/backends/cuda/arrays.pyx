@@ -1,5 +1,6 @@
 # CudaArrays: what the engine and the hot paths ask of CuPy's arrays, with prepared kernels.
-# May import: engine.arrayops, engine.node, core.op, core.value, backends.cuda.prepared, backends.cuda.row_plans.
+# May import: engine.arrayops, engine.node, core.op, core.value, backends.cuda.prepared, backends.cuda.row_plans,
+# backends.cuda.updates.
 #
 # Every method here has a slower twin in backends/generic.py or backends/cupy.py that does the same by CuPy's own
 # functions; it serves what is declined here, and everything after `set_fused(False)` or `set_prepared(False)`.
@@ -15,6 +16,8 @@ from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.value cimport Backend
 from arraygrad.engine.arrayops cimport DeviceRuntime, GradMeta
 from arraygrad.engine.node cimport NODE_ASIDE
+
+from arraygrad.backends.cuda.updates import Updates
 
 cdef enum:
     LONGEST_KEY = 64
@@ -82,6 +85,7 @@ cdef class CudaArrays(Backend):
     cdef RowPlans row_plans
     cdef object products                # Products
     cdef readonly Gemm gemm
+    cdef object several                 # Updates
     cdef list rules                     # per Op.index: dict from a key of types to (Elementwise, places, results), None
     cdef list forwards                  # per Op.index: dict from a key of types to Elementwise or None
     cdef frozenset forward_names
@@ -104,6 +108,7 @@ cdef class CudaArrays(Backend):
         self.row_plans = RowPlans(row_kernels, self.array_type, self.xp.broadcast_to)
         self.products = products
         self.gemm = products.gemm
+        self.several = Updates(launcher)
         self.unowned = unowned
         self.kernels = kernels
         self.forward_names = frozenset(names)
@@ -318,6 +323,11 @@ cdef class CudaArrays(Backend):
         if kernel is None:
             return _IN_PLACE.get(op.name) if a.dtype.kind in "fc" and dtype is a.dtype else None
         return kernel.into if kernel.out_dtypes[0] == a.dtype else None
+
+    @property
+    def updates(self):
+        """The kernels that write many arrays by one launch (Updates); None: they are switched off."""
+        return self.several if self.prepared and self.fuses else None
 
     cdef bint reads_apart(self, object a, object b) except -1:
         """Whether a launch that writes `a` may read `b` on the way: `a` itself, or elsewhere, and spread over `a`."""

@@ -128,5 +128,6 @@ cdef class Gemm:
                        object b, int ldb, object a, int lda, object c, int ldc) except -1
 
 
+cdef Prepared new_prepared(Launcher launcher, str text, str name)
 cdef int launch_rows(Prepared kernel, int device, Py_ssize_t blocks, tuple threads, list arguments,
                      Py_ssize_t shared) except -1

@@ -24,7 +24,7 @@ Guarded by tests/gpu/test_summed.py.
 
 from arraygrad.backends.cuda.fusion import PREAMBLE, c_type
 
-__all__ = ["ROWS", "sum_text_of", "text_of"]
+__all__ = ["ROWS", "sum_text_of", "text_of", "updates_text"]
 
 _COMPLEX = "#include <cupy/complex.cuh>\n"
 
@@ -91,6 +91,29 @@ extern "C" __global__ void {name}({parameters}) {{
   if (live_ && threadIdx.y == 0) p_{output}[row_] = sum_;
 }}
 """
+
+# A block has elements of one pair: of those whose blocks end after it, the first.
+_UPDATES = r"""
+struct ag_pairs { REAL* targets[MOST]; const REAL* terms[MOST]; long long sizes[MOST]; int ends[MOST]; };
+
+extern "C" __global__ void arraygrad_updates(const REAL factor, const int count, const ag_pairs pairs) {
+  const int block = static_cast<int>(blockIdx.x);
+  int k = 0;
+  while (k + 1 < count && block >= pairs.ends[k]) ++k;
+  const int begin = k ? pairs.ends[k - 1] : 0;
+  const long long step = static_cast<long long>(pairs.ends[k] - begin) * blockDim.x;
+  const long long n = pairs.sizes[k];
+  REAL* target = pairs.targets[k];
+  const REAL* term = pairs.terms[k];
+  for (long long i = static_cast<long long>(block - begin) * blockDim.x + threadIdx.x; i < n; i += step)
+    target[i] += factor * term[i];
+}
+"""
+
+
+def updates_text(dtype, most):
+    """The text of `arraygrad_updates`, which adds a multiple of an array to each of up to `most` arrays."""
+    return _UPDATES.replace("REAL", c_type(dtype)).replace("MOST", str(most))
 
 
 def text_of(name, spec, kinds, ndim=0, wide=False):
