@@ -120,3 +120,62 @@ def test_an_array_of_another_device_is_left_to_cupy(cupy, switches):
     except ValueError:
         return  # CuPy refuses where the devices do not reach each other's memory
     np.testing.assert_allclose(found.numpy(), expected)
+
+
+# Shapes and axes whose sums are split into parts: of equal size or not, next to other axes, many rows.
+SPLIT = [((16384, 4), 0), ((4099, 3), 0), ((20000, 2), 0), ((2, 6000, 3), 1), ((70, 70, 5), (0, 1))]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("shape", "axis"), SPLIT)
+def test_few_columns_of_many_rows_are_summed_in_parts(cupy, switches, shape, axis, dtype):
+    values = RNG.normal(size=shape).astype(dtype)
+    tolerance = 1e-5 if dtype == "float32" else 1e-11
+    for operation in ("sum", "mean"):
+        expected = getattr(np, operation)(values, axis=axis, dtype="float64")
+        x = ag.asarray(cupy.asarray(values), requires_grad=True)
+        first, second = (getattr(ag, operation)(x, axis=axis) for _ in range(2))
+        np.testing.assert_allclose(first.numpy(), expected, rtol=tolerance, atol=tolerance * 300)
+        np.testing.assert_array_equal(first.numpy(), second.numpy())
+        (found,) = ag.autograd.grad(ag.sum(first), [x])
+        share = 1.0 if operation == "sum" else expected.size / values.size
+        np.testing.assert_allclose(found.numpy(), np.full(shape, share, dtype), rtol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(16384, 4), (4099, 3), (2, 4096, 3)])
+def test_gradients_of_repeated_operands_are_summed_in_parts(cupy, switches, shape, dtype):
+    x, g = (RNG.normal(size=shape).astype(dtype) for _ in range(2))
+    tolerance = 1e-4 if dtype == "float32" else 1e-10
+    for operation in (lambda a, b: a + b, lambda a, b: a * b):
+        found = []
+        for convert in (cupy.asarray, np.asarray):
+            w = ag.asarray(convert(np.ones(shape[-1:], dtype)), requires_grad=True)
+            z = operation(convert(x), w)
+            found.append(ag.autograd.grad(z, [w], convert(g))[0].numpy())
+        np.testing.assert_allclose(*found, rtol=tolerance, atol=tolerance * 10)
+
+
+def test_a_sum_in_parts_is_two_launches_and_a_bias_of_a_thousand_rows_one(cupy, switches):
+    host = pytest.importorskip("host_cuda")
+
+    def launches(shape):
+        x = ag.asarray(cupy.ones(shape))
+        ag.sum(x, axis=0)
+        host.reset_counters()
+        ag.sum(x, axis=0)
+        return host.counters().get("launch", 0)
+
+    assert [launches(shape) for shape in ((16384, 4), (1024, 1024), (1024, 10))] == [2, 1, 1]
+
+
+def test_parts_depend_on_the_shape_alone():
+    from arraygrad.backends.cuda.rows import divided, layout, share_of
+
+    whole = layout((16384, 4), 0, True)
+    assert (whole[0], share_of(whole)) == ((4, 16384, 4), 2048)
+    assert divided(whole)[0][0] == (4 * 8, 2048, 4)
+    assert divided(layout((16411, 4), 0, True)) is None  # a prime number of rows has no equal parts
+    assert layout((10**6, 4), 0) is None
+    assert share_of(layout((10**6, 4), 0, True)) * 264 >= 10**6
+    assert layout((10**6,), None, True) is None

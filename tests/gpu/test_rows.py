@@ -28,7 +28,7 @@ LAYOUTS = [((5,), 0), ((3, 7), -1), ((70, 3), 1), ((2, 300), 1), ((4, 6, 5), 1),
 def library(tmp_path_factory):
     if COMPILER is None:
         pytest.skip("no C++ compiler was found")
-    texts = [row_text(name, dtype) for name in KERNELS for dtype in ("f4", "f8")]
+    texts = [row_text(name, dtype) for name in (*KERNELS, "sum_part", "mean_of_parts") for dtype in ("f4", "f8")]
     return compile_text(texts, tmp_path_factory.mktemp("rows"))
 
 
@@ -148,3 +148,20 @@ def test_a_launch_covers_every_row_once_and_fits_a_block(shape, axis):
     assert (blocks - 1) * wide < rows <= blocks * wide
     assert wide * deep <= 256
     assert wide & (wide - 1) == deep & (deep - 1) == 0
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    ("outer", "n", "inner", "share"), [(1, 10, 3, 4), (2, 12, 5, 4), (3, 7, 1, 7), (1, 300, 2, 64)]
+)
+def test_parts_of_rows_add_up_to_the_sum_and_the_mean(library, outer, n, inner, share, dtype):
+    x = values((outer, n, inner), dtype)
+    parts = -(-n // share)
+    out = np.full((outer, parts, inner), 777.0, dtype=dtype)
+    sizes = [ctypes.c_longlong(v) for v in (outer * inner, n, inner, share)]
+    pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (x, out)]
+    function = getattr(library, f"r_sum_part_{np.dtype(dtype).char}")
+    function(-(-outer * parts * inner // 4), 4, 8, *pointers, *sizes)
+    close(out, np.stack([x[:, k : k + share].sum(1) for k in range(0, n, share)], axis=1), dtype)
+    mean = launch(library, "mean_of_parts", 1, [out], (outer, inner), float(n))
+    close(mean, x.mean(axis=1), dtype)

@@ -111,6 +111,8 @@ def told(error, expression, libraries):
         )
     if not isinstance(error, TypeError | ValueError):
         return ""
+    if "incorrect type (expected cupy" in text and "got arraygrad." in text:  # compiled code of CuPy's: it has no frame
+        return _OF_CUPY
     if libraries & {"cupy", "cupyx"} and re.search(r"must be (a )?cupyx?\.|Unsupported type .*arraygrad\.", text):
         return _OF_CUPY
     found = re.search(_OF_CONTAINERS, text)

@@ -10,7 +10,7 @@ from libc.stdint cimport uint32_t, uint64_t
 import operator
 from threading import get_ident
 
-from arraygrad.backends.cuda.prepared cimport Elementwise, Gemm, Launcher, Summed
+from arraygrad.backends.cuda.prepared cimport Elementwise, Gemm, Launcher, RowPlan, Summed
 from arraygrad.backends.cuda.row_plans cimport RowPlans
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.value cimport Backend
@@ -434,7 +434,7 @@ cdef class CudaArrays(Backend):
         """The gradients of a node, those of operands that were repeated summed as they are computed; None: declined."""
         cdef list answer, arguments
         cdef Py_ssize_t k
-        cdef object kernel, places, results, summed, layout
+        cdef object kernel, places, results, summed, layout, rest, parts
         cdef tuple outputs = ()
         cdef tuple key, shape
         kernel, places, results, summed = sums
@@ -458,10 +458,26 @@ cdef class CudaArrays(Backend):
         for layout, (number, kernel, places) in zip(answer, summed):
             arguments = [g if k < 0 else saved[k] for k in <list>places]
             shape = (<GradMeta>targets[number]).shape_tuple()
-            found[number] = (<Summed>kernel).sum_of(arguments, g.shape, shape, layout)
+            layout, rest, parts = <tuple>layout
+            if rest is None:
+                found[number] = (<Summed>kernel).sum_of(arguments, g.shape, shape, layout)
+            else:
+                found[number] = self.in_parts(<Summed>kernel, arguments, g.shape, shape, layout, <dict>rest, parts)
             if found[number] is None:
                 return None
         return found
+
+    cdef object in_parts(self, Summed kernel, list arguments, tuple full, tuple shape, tuple layout, dict rest,
+                         object parts):
+        """A sum by two launches: Note [Rows] (3) in `backends/cuda/rows.py`."""
+        cdef object dtype = kernel.out_dtypes[0]
+        cdef object plan = rest.get(dtype)
+        cdef object found = kernel.sum_of(arguments, full, (layout[0][0],), layout)
+        if found is None:
+            return None
+        if plan is None:
+            plan = rest[dtype] = self.row_kernels.parts_plan(layout, parts, shape, dtype)
+        return (<RowPlan>plan).call(found, None, None)
 
     def rules_of(self, op):
         """The prepared rules of an operation: a dict from what their kernels depend on to what is launched."""

@@ -111,6 +111,11 @@ cdef class RowPlan:
     cdef bint takes(self, Block block, Py_ssize_t place, object x, int device) except -1
 
 
+cdef class SplitPlan(RowPlan):
+    """SplitPlan(first, second)"""
+    cdef RowPlan first, second
+
+
 cdef class Gemm:
     """Gemm(cupy)"""
     cdef handle_fn handle

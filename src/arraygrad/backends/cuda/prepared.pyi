@@ -65,6 +65,10 @@ class RowPlan:
     @property
     def shape(self) -> Any: ...
 
+@disjoint_base
+class SplitPlan(RowPlan):
+    def __init__(self, first: Any, second: Any) -> None: ...
+
 class Summed(Elementwise):
     ...
 

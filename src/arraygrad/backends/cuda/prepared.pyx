@@ -594,6 +594,24 @@ cdef class RowPlan:
                 and put_array(block, place, x, self.dtype, device))
 
 
+cdef class SplitPlan(RowPlan):
+    """SplitPlan(first, second)
+--
+
+    A reduction of one array in two launches: `first` reduces parts of its rows, `second` what is left of them.
+    """
+
+    def __init__(self, RowPlan first not None, RowPlan second not None):
+        self.first = first
+        self.second = second
+        self.shape = second.shape
+        self.dtype = second.dtype
+
+    cdef object call(self, object a, object b, object c):
+        cdef object parts = self.first.call(a, None, None)
+        return None if parts is None else self.second.call(parts, None, None)
+
+
 KINDS = "fdFD"
 cdef float _one_f[2]
 cdef float _zero_f[2]

@@ -12,6 +12,9 @@ rows beyond the end with nothing to add, because each reduction has barriers in 
 (1) Few long rows would leave most of the device idle: `Rows.layout` declines, and the table's own functions run.
 (2) Sums are of the array's own type, a thread's share first, then by halves: no less precise than a plain sum. `sum`
     and `mean`, whose rows may be long, add a thread's share in double precision.
+(3) Few columns of many rows would be one block, each of its threads with thousands of elements. `sum` and `mean` are
+    two launches there: parts of each row, as many as keep the device busy, then the parts of each row. What belongs to
+    a part depends on the shape alone, so a sum has the same bits at each run.
 Guarded by tests/gpu/test_rows.py: every kernel against the table over NumPy.
 """
 
@@ -20,7 +23,7 @@ import operator
 
 import numpy
 
-from arraygrad.backends.cuda.prepared import RowLauncher, RowPlan
+from arraygrad.backends.cuda.prepared import RowLauncher, RowPlan, SplitPlan
 from arraygrad.backends.cuda.texts import ROWS
 from arraygrad.ops._axes import normalize_axes
 
@@ -30,6 +33,10 @@ THREADS = 256
 
 # Rows longer than this are left to the library's own reductions where there are fewer than FEW_BLOCKS blocks.
 LONG, FEW_BLOCKS = 16384, 64
+
+# A sum whose threads would have this many elements or more, in fewer than FEW_BLOCKS blocks, is split into parts: at
+# least SHARE elements for each thread, at most as many blocks as fill a large device twice.
+SPLIT, SHARE, MANY_BLOCKS = 128, 32, 264
 
 KEPT_LAYOUTS = 4096
 
@@ -173,18 +180,46 @@ KERNELS = {
     ),
 }
 
+# The sums of parts of rows, each of `share` elements or what is left, as an array of (outer, parts, inner); and what
+# makes their mean of them.
+_PART = r"""
+extern "C" __global__ void arraygrad_sum_part(const REAL* x, REAL* out, const long long rows, const long long n,
+    const long long inner, const long long share) {
+  const long long parts = (n + share - 1) / share;
+  const long long row = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const bool live = row < rows * parts;
+  const long long first = row / inner % parts * share;
+  const long long start = live ? (row / inner / parts * n + first) * inner + row % inner : 0;
+  const long long stop = live ? (n - first < share ? n - first : share) : 0;
+  double total = 0.0;
+  for (long long j_ = threadIdx.y, k = start + j_ * inner; j_ < stop; j_ += blockDim.y, k += blockDim.y * inner)
+    total += x[k];
+  const REAL sum = ag_row_sum(static_cast<REAL>(total));
+  if (live && threadIdx.y == 0) out[row] = sum;
+}
+"""
+_MEAN_OF_PARTS = (
+    "const REAL* x, REAL* out, const double freedom",
+    _TOTAL + "  if (live && threadIdx.y == 0) out[row] = sum / static_cast<REAL>(freedom);\n",
+)
+
 
 def source(name, dtype):
     """The CUDA text of a kernel for float32 or float64; the kernel is called `arraygrad_<name>`."""
-    parameters, statements = KERNELS[name]
-    text = ROWS + _FRAME.replace("NAME", f"arraygrad_{name}").replace("PARAMETERS", parameters)
-    return text.replace("BODY", statements).replace("REAL", {"f": "float", "d": "double"}[numpy.dtype(dtype).char])
+    if name == "sum_part":
+        text = ROWS + _PART
+    else:
+        parameters, statements = _MEAN_OF_PARTS if name == "mean_of_parts" else KERNELS[name]
+        text = ROWS + _FRAME.replace("NAME", f"arraygrad_{name}").replace("PARAMETERS", parameters)
+        text = text.replace("BODY", statements)
+    return text.replace("REAL", {"f": "float", "d": "double"}[numpy.dtype(dtype).char])
 
 
-def layout(shape, axis):
+def layout(shape, axis, split=False):
     """((rows, n, inner), (blockDim.x, blockDim.y), blocks) for reducing `axis` of a row-major array.
 
     None where the axes are not next to each other, nothing is reduced or left, or few long rows make a bad launch.
+    `split`: columns may be long, as they are added up in parts.
     """
     try:
         for a in axis if isinstance(axis, (tuple, list)) else () if axis is None else (axis,):
@@ -199,16 +234,40 @@ def layout(shape, axis):
     n = math.prod(shape[axes[0] : axes[-1] + 1])
     inner = math.prod(shape[axes[-1] + 1 :])
     rows = math.prod(shape[: axes[0]]) * inner
+    return _filled(rows, n, inner, split)
+
+
+def _filled(rows, n, inner, split=False):
+    across = 1  # columns of a block: eight float32 next to each other are what memory gives at least
+    while inner > 1 and across < rows and across < (16 if rows >= 16 * MANY_BLOCKS // 2 else 8):
+        across *= 2
     deep = 1
-    while deep < n and deep < (THREADS if inner == 1 else 16):
+    while deep < n and deep * across < THREADS:
         deep *= 2
     wide = 1
     while wide < rows and wide * deep < THREADS:
         wide *= 2
     blocks = -(-rows // wide)
-    if n > LONG and blocks < FEW_BLOCKS:
+    if n > LONG and blocks < FEW_BLOCKS and not (split and inner > 1):
         return None
     return (rows, n, inner), (wide, deep), blocks
+
+
+def share_of(found):
+    """How many elements of a row one of several parts has, for what `layout` gives; None: rows stay whole."""
+    (_, n, _), (_, deep), blocks = found
+    if blocks >= FEW_BLOCKS or n < SPLIT * deep:
+        return None
+    return -(-n // min(n // (SHARE * deep), -(-MANY_BLOCKS // blocks)))
+
+
+def divided(found):
+    """`found` for parts of equal size, and their number, where rows are split; None where they have no such parts."""
+    (rows, n, inner), _, _ = found
+    wanted = -(-n // share_of(found))
+    parts = next((p for p in range(wanted, wanted // 4, -1) if n % p == 0), 1)
+    filled = None if parts == 1 else _filled(rows * parts, n // parts, inner)
+    return None if filled is None else (filled, parts)
 
 
 def broadcast_layout(shape, target):
@@ -224,7 +283,7 @@ def broadcast_layout(shape, target):
     if not axes:
         return None
     gaps = [i for i in range(axes[0], axes[-1]) if i not in axes and shape[i] != 1]
-    return None if gaps else layout(shape, tuple(range(axes[0], axes[-1] + 1)))
+    return None if gaps else layout(shape, tuple(range(axes[0], axes[-1] + 1)), True)
 
 
 class RowKernels:
@@ -266,7 +325,10 @@ class RowKernels:
         key = (x.shape, shape)
         found = self._sums.get(key, self)
         if found is self:
-            found = self._find(key, broadcast_layout(*key), self._sums)
+            found = broadcast_layout(*key)
+            if found is not None and share_of(found) is not None:
+                found = None  # the library's own sum uses more of the device
+            self._find(key, found, self._sums)
         if found is None or x.dtype.char not in "fd" or not x.flags.c_contiguous or not self._is_here(x):
             return None
         out = self._cupy.ndarray(shape, x.dtype)
@@ -275,7 +337,7 @@ class RowKernels:
 
     def plan(self, name, shape, axis, keepdims, correction, dtype):
         """The RowPlan of a kernel for arrays of one shape; keepdims None: the result has it too. None: declined."""
-        found = layout(shape, axis)
+        found = layout(shape, axis, name in ("sum", "mean"))
         if found is None:
             return None
         return self._plan(
@@ -288,10 +350,41 @@ class RowKernels:
         return None if found is None else self._plan("sum", found, target, None, dtype)
 
     def broadcast(self, shape, target):
-        """How a kernel goes through an array of a shape to sum it over the axes in which it was broadcast, or None."""
-        return broadcast_layout(shape, target)
+        """How a kernel goes through an array of a shape to sum it over the axes in which it was broadcast.
+
+        (layout, RowPlans by dtype that then add up `parts` of each row, or None, parts); None: declined.
+        """
+        found = broadcast_layout(shape, target)
+        if found is None or share_of(found) is None:
+            return None if found is None else (found, None, 1)
+        found = divided(found)
+        return None if found is None else (found[0], {}, found[1])
+
+    def parts_plan(self, found, parts, shape, dtype):
+        """The RowPlan that adds up what a kernel with the layout `found` has left of each row."""
+        (rows, _, inner), _, _ = found
+        return self._whole("sum", _filled(rows // parts, parts, inner), shape, None, dtype)
 
     def _plan(self, name, found, shape, correction, dtype):
+        share = share_of(found) if name in ("sum", "mean") else None
+        if share is None:
+            return self._whole(name, found, shape, correction, dtype)
+        (rows, n, inner), _, _ = found
+        parts = -(-n // share)
+        _, block, blocks = _filled(rows * parts, share, inner)
+        threads = block[0] * block[1] * dtype.itemsize
+        launcher = self._launcher_of("sum_part", dtype)
+        first = RowPlan(launcher, blocks, block, (rows, n, inner, share), (rows * parts,), dtype, threads)
+        rest = _filled(rows, parts, inner)
+        if name == "sum":
+            return SplitPlan(first, self._whole("sum", rest, shape, None, dtype))
+        (_, _, inner), block, blocks = rest
+        numbers = (float(n), rows, parts, inner)
+        threads = block[0] * block[1] * dtype.itemsize
+        launcher = self._launcher_of("mean_of_parts", dtype)
+        return SplitPlan(first, RowPlan(launcher, blocks, block, numbers, shape, dtype, threads))
+
+    def _whole(self, name, found, shape, correction, dtype):
         (rows, n, inner), block, blocks = found
         extra = () if correction is None else (float(max(n - correction, 0)),)
         shared = block[0] * block[1] * dtype.itemsize
