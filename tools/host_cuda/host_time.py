@@ -106,6 +106,14 @@ def main():
                 p.grad = None
 
     row("the same, and each parameter updated by p -= 0.01 * p.grad", updated, 20)
+
+    def updated_at_once():
+        loss().backward()
+        ag.autograd.add_scaled(leaves, [p.grad for p in leaves], -0.01)
+        for p in leaves:
+            p.grad = None
+
+    row("the same, and all parameters updated by autograd.add_scaled", updated_at_once, 20)
     w = [p.array for p in leaves]
     x = cupy.zeros((1024, 784), np.float32)
     h, o = cupy.zeros((1024, 1024), np.float32), cupy.zeros((1024, 10), np.float32)

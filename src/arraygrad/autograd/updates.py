@@ -6,6 +6,7 @@ May import: core.inplace, core.tensor, numpy.
 import numpy
 
 from arraygrad.core.inplace import add_scaled as _add_scaled
+from arraygrad.core.inplace import unlike as _unlike
 from arraygrad.core.tensor import Tensor, backend_of
 
 __all__ = ["add_scaled"]
@@ -58,10 +59,12 @@ def add_scaled(targets, terms, factor=1.0):
         raise TypeError(f"add_scaled: expected a number as factor, got {type(factor).__name__}")
     if len(targets) != len(terms):
         raise ValueError(f"add_scaled: {len(targets)} targets, but {len(terms)} terms: give one for each, or None")
-    for k, (target, term) in enumerate(zip(targets, terms, strict=True)):
-        _check(k, target, term)
-    given = [k for k, term in enumerate(terms) if term is not None]
-    _add_scaled([targets[k] for k in given], [terms[k] for k in given], factor)
+    for k in _unlike(targets, terms):
+        _check(k, targets[k], terms[k])
+    if any(term is None for term in terms):
+        given = [k for k, term in enumerate(terms) if term is not None]
+        targets, terms = [targets[k] for k in given], [terms[k] for k in given]
+    _add_scaled(targets, terms, factor)
 
 
 def _check(k, target, term):

@@ -335,6 +335,19 @@ cdef bint written_at_once(TensorBase t, Op op, object other) except -1:
     return True
 
 
+def unlike(list targets, list terms):
+    """The places of those pairs that are not two Tensors of one library and shape."""
+    cdef list found = []
+    cdef Py_ssize_t k
+    for k in range(len(targets)):
+        target, term = targets[k], terms[k]
+        if not isinstance(target, TensorBase) or not isinstance(term, TensorBase) \
+                or (<TensorBase>target).value.meta.ops is not (<TensorBase>term).value.meta.ops \
+                or (<TensorBase>target).value.meta.shape_tuple() != (<TensorBase>term).value.meta.shape_tuple():
+            found.append(k)
+    return found
+
+
 def add_scaled(list targets, list terms, factor):
     """targets[k] += factor * terms[k] for all k, unrecorded: arraygrad.autograd.add_scaled, which has checked them.
 
