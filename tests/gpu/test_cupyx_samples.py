@@ -41,8 +41,9 @@ NOT_RECORDED += """
 # ... what needs cuVS, and kernels that the compiler of the emulated device refuses.
 NOT_RECORDED += """
     spatial.distance.canberra spatial.distance.cdist spatial.distance.chebyshev spatial.distance.cityblock
-    spatial.distance.correlation spatial.distance.cosine spatial.distance.euclidean spatial.distance.jensenshannon
-    spatial.distance.minkowski spatial.distance.pdist spatial.distance.sqeuclidean spatial.distance_matrix
+    spatial.distance.correlation spatial.distance.cosine spatial.distance.euclidean spatial.distance.hamming
+    spatial.distance.jensenshannon spatial.distance.minkowski spatial.distance.pdist spatial.distance.russellrao
+    spatial.distance.sqeuclidean spatial.distance_matrix
     signal.ellip signal.get_window signal.resample_poly signal.upfirdn signal.windows.exponential
     signal.windows.gaussian signal.windows.general_gaussian signal.windows.get_window signal.windows.kaiser
     signal.windows.tukey special.ellipj special.lambertw
