@@ -123,3 +123,12 @@ def test_nothing_is_left_behind(cupy):
     assert f.__globals__["cp"] is before
     with pytest.raises(TypeError):
         cupy.matmul(ag.asarray(cupy.asarray(X)), cupy.asarray(X))
+
+
+@pytest.mark.parametrize("name", ["stack", "size"])
+def test_compiled_functions_of_cupys_that_get_a_tensor_are_refused_in_words(cupy, name):
+    if "stand-in" in cupy.__version__:
+        pytest.skip("the stand-in compiles nothing")
+    function = {"stack": lambda t: ag.sum(cupy.stack([t, t])), "size": lambda t: ag.sum(t) * cupy.size(t)}[name]
+    with pytest.raises(TypeError, match="CuPy's code takes its own arrays here, and a Tensor is given"):
+        ag.grad(function, adopt=False)(cupy.ones(3))
