@@ -15,7 +15,7 @@ FILES = source_files(".py", ".pyx", ".pxd", ".hpp")
 NAMESPACES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict"}
 OPTIONAL_LIBRARIES = {"cupy", "torch", "jax", "jaxlib", "dask", "array_api_strict", "scipy", "sklearn", "matplotlib"}
 # What knows NumPy's C API, and how the other compiled modules reach it.
-NUMPYS_OWN = {"loops", "contents", "ufunc_loops", "c_api"}
+NUMPYS_OWN = {"loops", "contents", "recordings", "ufunc_loops", "c_api"}
 ARRAY_LIBRARIES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict", "array_api_compat", "scipy"}
 
 ENGINE = {

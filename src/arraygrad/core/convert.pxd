@@ -19,5 +19,6 @@ cdef object no_array()
 cdef object values_of(TensorBase t, str how, object dtype=*)
 cdef int warn_of_hooks(TensorBase t) except -1
 
+cdef int looked_at(TensorBase t, str how) except -1
 cdef int leaving(TensorBase t, str how) except -1
 cdef object left(TensorBase t, str how)

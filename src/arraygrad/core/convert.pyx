@@ -88,8 +88,30 @@ def set_conversion_notice(notice):
     return previous
 
 
+cdef object _watch = None               # see set_value_watch
+
+
+def set_value_watch(watch):
+    """Have `watch(raw array, how)` called whenever values leave any Tensor, or a program decides by them; None: no
+    longer. Returns the previous one. For recordings.
+    """
+    global _watch
+    previous = _watch
+    _watch = watch
+    return previous
+
+
+cdef int looked_at(TensorBase t, str how) except -1:
+    """A program looks at the values of a Tensor."""
+    if _watch is not None:
+        _watch(t.value.raw, how)
+    return 0
+
+
 cdef int leaving(TensorBase t, str how) except -1:
     """Values leave the tensor by the conversion `how`."""
+    if _watch is not None and how != "detach":
+        _watch(t.value.raw, how)
     if _notice is not None:
         if t.extra is not None:
             refresh(t)
@@ -168,6 +190,7 @@ cdef object recorded_copy(TensorBase t):
 
 cpdef int before_bytes(TensorBase t, str how) except -1:
     """Refuse bytes of what a transform follows, by `how`: "pickling", "tobytes()"."""
+    looked_at(t, how)
     if _running and recorded(t):
         guard().becomes_bytes(t, how)
     return 0
@@ -236,6 +259,7 @@ cdef int refuse_store(TensorBase t) except -1:
 
 
 cdef int refuse_conversion(TensorBase t, str how) except -1:
+    looked_at(t, how)
     if t.extra is not None:
         refresh(t)
     if t.tracked:
@@ -251,6 +275,7 @@ cdef object values_of(TensorBase t, str how, object dtype=None):
 
     `dtype` is what is asked for. Integers have no slope, `numpy.int64(t)` as `int(t)`: they are given.
     """
+    looked_at(t, how)
     if dtype is not None and getattr(dtype, "kind", "") in ("i", "u", "b"):
         refuse_store(t)
         return to_numpy(t.value.raw).astype(dtype)
@@ -320,7 +345,9 @@ def warn_of_no_leaf():
 def values_text(TensorBase t, *, str prefix=""):
     """The values as text; lines behind the first are indented as much as `prefix` is long."""
     import numpy
-    cdef str text = (<Backend>t.value.meta.ops).text(t.value.raw)
+    cdef str text
+    looked_at(t, "text")
+    text = (<Backend>t.value.meta.ops).text(t.value.raw)
     if text is None:
         try:
             text = numpy.array2string(to_numpy(t.value.raw), separator=", ", prefix=prefix)

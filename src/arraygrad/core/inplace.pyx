@@ -58,7 +58,7 @@ cdef class ViewWrite(Node):
         # A transfer shows all of its parent: of the parent's old value nothing is left.
         if self.e0 is not None and f.needs & 1 and not op.transfers:
             f.out0 = f.grad if f.owned else backend.clone(f.grad, f.grad)
-            backend.call(op, (f.out0, *to_raw(self.args)))[...] = 0
+            backend.write(backend.call(op, (f.out0, *to_raw(self.args))), Ellipsis, 0)
             f.out_owned |= 1
         return 0
 
@@ -460,7 +460,7 @@ cdef int assign(TensorBase t, TensorBase out, Op op) except -1:
         out = <TensorBase>apply_op(named_op("astype"), named_op("astype").bind((out, t.value.meta.dtype), {}))
     if backend.mutable:
         before_write(t)
-        t.value.raw[...] = out.value.raw
+        backend.write(t.value.raw, Ellipsis, out.value.raw)
         bump(t)
     else:
         t.value = replaced(t, out.value.raw)

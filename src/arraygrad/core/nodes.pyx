@@ -274,6 +274,17 @@ refuse_creation(BareOpNode)
 cdef NodeKind op_kind = node_kind(OpNode, False)
 cdef NodeKind bare_kind = node_kind(BareOpNode, True)
 
+cdef object _door = None                # see set_rule_door
+
+
+def set_rule_door(door):
+    """Have rules of the table called as door(rule, args), None: no longer. Returns the previous one. For recordings."""
+    global _door
+    previous = _door
+    _door = door
+    return previous
+
+
 ctypedef int (*quiet_function)(OpNode, Frame) noexcept
 
 
@@ -399,7 +410,7 @@ cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
                     args[-1] = at_precision(args[-1], meta, xp)
             else:
                 args.append(metadata(saved_slot(node, index), what, op.save_kind[index] == SAVE_META, meta))
-        r = op.rules[k](*args)
+        r = op.rules[k](*args) if _door is None else _door(op.rules[k], tuple(args))
         args = None
         if r is None:
             continue

@@ -14,8 +14,8 @@ from arraygrad.core.arguments cimport backend_in
 from arraygrad.core.attributes cimport own_attributes
 from arraygrad.core.copies cimport cast, copied, copied_raw, deepcopied, shallow, warn_of_end
 from arraygrad.core.convert cimport (
-    before_bytes, leaving, left, listed, note_key, number, one_element, recorded_copy, refuse_conversion, refuse_store,
-    representation, taken, warn_of_hooks,
+    before_bytes, leaving, left, listed, looked_at, note_key, number, one_element, recorded_copy, refuse_conversion,
+    refuse_store, representation, taken, warn_of_hooks,
 )
 from arraygrad.core.elements cimport put_element, use_operations
 from arraygrad.core.exports cimport array_interface, array_of, fill_buffer, shared
@@ -387,10 +387,12 @@ cdef class Tensor(TensorBase):
         if self.value.meta.size != 1:
             raise ValueError(f"The truth value of an array with {self.value.meta.size} elements is ambiguous. "
                              "Use t.any() or t.all(); to choose element by element arraygrad.where(condition, a, b)")
+        looked_at(self, "bool")
         return bool(self.value.raw)
 
     def __index__(self):
         raw = self.value.raw
+        looked_at(self, "index")
         if self.value.meta.ndim != 0 or self.value.meta.is_floating:
             raise TypeError(f"only a 0-d integer tensor can be an index, but got shape {self.shape} and dtype "
                             f"{self.dtype}")
@@ -408,6 +410,7 @@ cdef class Tensor(TensorBase):
 
     def __contains__(self, item):
         found = self.detach() == item
+        looked_at(self, "in")
         return bool((<Tensor>found).value.raw.any() if isinstance(found, Tensor) else found)
 
     def __repr__(self):

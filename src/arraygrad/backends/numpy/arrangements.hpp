@@ -201,6 +201,17 @@ ARRAYGRAD_LINES(outer_product_of, (const T* a, const T* b, T* out, std::ptrdiff_
 
 static inline int outer_product(int slot, const char* a, const char* b, char* out, std::ptrdiff_t n,
                                 std::ptrdiff_t m) {
+    if (Capture* c = capture()) {
+        const std::ptrdiff_t item = item_size(slot);
+        return captured(c, "outer product",
+                        {run_of(a, n, item, item, READ), run_of(b, m, item, item, READ),
+                         run_of(out, n * m, item, item, WRITTEN)},
+                        [=](char* const* p) {
+                            fp_begin();
+                            ARRAYGRAD_REAL(slot, outer_product_of((const T*)p[0], (const T*)p[1], (T*)p[2], n, m))
+                            return fp_end();
+                        });
+    }
     return unlocked(n * m, [=] {
         fp_begin();
         ARRAYGRAD_REAL(slot, outer_product_of((const T*)a, (const T*)b, (T*)out, n, m))

@@ -1,8 +1,8 @@
 # NumpyOps: what the engine and forward operations ask of NumPy's arrays.
 # May import: numpy (Python only), engine.arrayops, engine.node, core.op, core.value, backends.numpy.contents,
 # backends.numpy.direct, backends.numpy.elementwise, backends.numpy.loops, backends.numpy.powers,
-# backends.numpy.reductions, backends.numpy.shapes, backends.numpy.sines, backends.numpy.single, backends.numpy.table,
-# backends.numpy.ufunc_loops, backends.memory.
+# backends.numpy.recordings, backends.numpy.reductions, backends.numpy.shapes, backends.numpy.sines,
+# backends.numpy.single, backends.numpy.table, backends.numpy.ufunc_loops, backends.memory.
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from cpython.object cimport PyObject
@@ -19,12 +19,13 @@ from arraygrad.backends.numpy.elementwise cimport forward_of_table
 from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_CALL, KIND_DIRECT, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE,
     KIND_TABLE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap,
-    cloned, fast_enabled, forward_ptr, has_axes, held_once, is_scalar, item_size, keep_for_reuse, laid_out_as, loop_set,
-    new_number, ones_for, reduce_by, same_shape, single_number, sum_to, unary_loop, view_of, wrapped,
-    zeros_for,
+    cloned, fast_enabled, forward_ptr, has_axes, held_once, is_captured, is_scalar, item_size, keep_for_reuse,
+    laid_out_as, loop_set, new_number, ones_for, reduce_by, same_shape, single_number, sum_to, unary_loop, view_of,
+    wrapped, zeros_for,
 )
 from arraygrad.backends.numpy.powers cimport power, power_by_operator
 from arraygrad.backends.numpy.plans cimport KIND_PLANNED, planned
+from arraygrad.backends.numpy.recordings cimport by_door, noted_in_place, noted_loop, noted_write, settled
 from arraygrad.backends.numpy.reductions cimport added_whole
 from arraygrad.backends.numpy.shapes cimport add_at as add_rows_at
 from arraygrad.backends.numpy.sines cimport sines_of
@@ -115,6 +116,98 @@ cdef object ordinary(NumpyOps self, Op op, object args):
     return Backend.call(self, op, args)
 
 
+cdef object unary_of(NumpyOps self, Op op, object x, uint32_t* flags):
+    cdef bint asked = flags[0] & NODE_ASIDE
+    flags[0] = 0
+    if not fast_enabled():
+        return None
+    if op.fast_rule != NULL:
+        flags[0] = NODE_FAST
+    if op.loops == NULL and not has_loops(op):
+        return None
+    if op.fast_kind != KIND_UNARY:
+        if op.fast_kind == KIND_TABLE:
+            return forward_of_table(op, x)
+        if op.fast_kind == KIND_SCIPY:
+            return by_scipy(op, x, None)
+        if asked and op.fast_kind >= KIND_SINE:
+            both = sines_of(op, x)
+            if both is not None:
+                flags[0] |= NODE_ASIDE
+                return both
+        if is_compiled(op):
+            return compiled(op, (x,))
+    if op.number_rule != NULL and not has_axes(x) and is_single(x):
+        flags[0] |= NODE_NUMBER
+    return unary_loop(<LoopSet*>op.loops, x, None)
+
+
+cdef object binary_of(NumpyOps self, Op op, object a, object b, uint32_t* flags):
+    cdef object out
+    if not fast_enabled():
+        return None
+    if op.fast_rule != NULL:
+        flags[0] |= NODE_FAST
+    if op.loops == NULL and not has_loops(op):
+        return None
+    if op.fast_kind == KIND_BINARY:
+        if (<LoopSet*>op.loops).single and not has_axes(a):
+            out = single_number((<LoopSet*>op.loops).single, a, b)
+            if out is not None:
+                if op.number_rule != NULL:
+                    flags[0] |= NODE_NUMBER
+                return out
+        return binary_loop(<LoopSet*>op.loops, a, b, None)
+    if is_compiled(op):
+        return called(op, a, b, flags)
+    if op.fast_kind == KIND_SCIPY:
+        return by_scipy(op, a, b)
+    if op.fast_kind == KIND_POWER:
+        out = power(a, b)
+    elif op.fast_kind == KIND_OPERATOR_POWER:
+        out = power_by_operator(a, b)
+    else:
+        return binary_loop(<LoopSet*>op.loops, a, b, None)
+    if out is not None and op.number_rule != NULL and is_single(a) and (type(b) is int or type(b) is float):
+        flags[0] |= NODE_NUMBER
+    return out
+
+
+cdef object call_of(NumpyOps self, Op op, object args):
+    cdef object out
+    if is_compiled(op) and op.n_arrays == 0 and fast_enabled():
+        out = compiled(op, args)
+        if out is not None:
+            return out
+    if not args or not fast_enabled() or is_captured() or not in_pool(args[0]):
+        return ordinary(self, op, args)
+    handler = swap_memory_handler()
+    try:
+        return ordinary(self, op, args)
+    finally:
+        swap_memory_handler(handler)
+
+
+@cython.final
+@cython.internal
+cdef class Raw:
+    """An operation on raw parameters, as a recording calls it again (Note [Captured kernels] in capture.hpp, (4))."""
+    cdef NumpyOps ops
+    cdef Op op
+
+    def __cinit__(self, NumpyOps ops, Op op):
+        self.ops, self.op = ops, op
+
+    def __call__(self, *args):
+        cdef object out = self.ops.wrap_raw(call_of(self.ops, self.op, args))
+        if is_captured() and KIND_UNARY <= self.op.fast_kind <= KIND_BINARY and has_loops(self.op):
+            noted_loop(<LoopSet*>self.op.loops, args, out)
+        return out
+
+    def __repr__(self):
+        return self.op.name
+
+
 cdef GradMeta number_meta(NumpyOps ops, object array):
     cdef GradMeta m = meta_of(ops, array)
     if m.typenum > LAST_NUMBER and m.typenum != HALF:
@@ -183,6 +276,8 @@ cdef class NumpyOps(Backend):
         if out is not None:
             return out
         if view_of(a, &va) >= 0 and view_of(b, &vb) == va.slot and va.writeable and same_shape(&va, &vb):
+            if noted_in_place(ADD, a, b):
+                return a
             return _add(a, b, a)
         return wrapped(_add(a, b))
 
@@ -254,81 +349,31 @@ cdef class NumpyOps(Backend):
 
         With NODE_ASIDE in the flags before and after: (the result, what the node keeps for its compiled rule).
         """
-        cdef bint asked = flags[0] & NODE_ASIDE
-        flags[0] = 0
-        if not fast_enabled():
-            return None
-        if op.fast_rule != NULL:
-            flags[0] = NODE_FAST
-        if op.loops == NULL and not has_loops(op):
-            return None
-        if op.fast_kind != KIND_UNARY:
-            if op.fast_kind == KIND_TABLE:
-                return forward_of_table(op, x)
-            if op.fast_kind == KIND_SCIPY:
-                return by_scipy(op, x, None)
-            if asked and op.fast_kind >= KIND_SINE:
-                both = sines_of(op, x)
-                if both is not None:
-                    flags[0] |= NODE_ASIDE
-                    return both
-            if is_compiled(op):
-                return compiled(op, (x,))
-        if op.number_rule != NULL and not has_axes(x) and is_single(x):
-            flags[0] |= NODE_NUMBER
-        return unary_loop(<LoopSet*>op.loops, x, None)
+        if is_captured():
+            return settled(unary_of(self, op, x, flags), Raw(self, op), (x,))
+        return unary_of(self, op, x, flags)
 
     cdef object binary(self, Op op, object a, object b, uint32_t* flags):
         """The result of a two-operand operation by direct loop, or None: declined.
 
         With NODE_ASIDE in the flags: (the result, a list that the node keeps for its compiled rule).
         """
-        cdef object out
-        if not fast_enabled():
-            return None
-        if op.fast_rule != NULL:
-            flags[0] |= NODE_FAST
-        if op.loops == NULL and not has_loops(op):
-            return None
-        if op.fast_kind == KIND_BINARY:
-            if (<LoopSet*>op.loops).single and not has_axes(a):
-                out = single_number((<LoopSet*>op.loops).single, a, b)
-                if out is not None:
-                    if op.number_rule != NULL:
-                        flags[0] |= NODE_NUMBER
-                    return out
-            return binary_loop(<LoopSet*>op.loops, a, b, None)
-        if is_compiled(op):
-            return called(op, a, b, flags)
-        if op.fast_kind == KIND_SCIPY:
-            return by_scipy(op, a, b)
-        if op.fast_kind == KIND_POWER:
-            out = power(a, b)
-        elif op.fast_kind == KIND_OPERATOR_POWER:
-            out = power_by_operator(a, b)
-        else:
-            return binary_loop(<LoopSet*>op.loops, a, b, None)
-        if out is not None and op.number_rule != NULL and is_single(a) and (type(b) is int or type(b) is float):
-            flags[0] |= NODE_NUMBER
-        return out
+        if is_captured():
+            return settled(binary_of(self, op, a, b, flags), Raw(self, op), (a, b))
+        return binary_of(self, op, a, b, flags)
 
     cdef object call(self, Op op, object args):
         """Run the raw operation on raw parameters, given in order: compiled where there is one for them.
 
         What NumPy makes on its way and returns lives in the pool where the first operand is large.
         """
-        cdef object out
-        if is_compiled(op) and op.n_arrays == 0 and fast_enabled():
-            out = compiled(op, args)
-            if out is not None:
-                return out
-        if not args or not fast_enabled() or not in_pool(args[0]):
-            return ordinary(self, op, args)
-        handler = swap_memory_handler()
-        try:
-            return ordinary(self, op, args)
-        finally:
-            swap_memory_handler(handler)
+        return by_door(Raw(self, op), tuple(args)) if is_captured() else call_of(self, op, args)
+
+    cpdef object write(self, object raw, object key, object value):
+        """raw[key] = value; returns `raw`."""
+        if not is_captured() or not noted_write(raw, key, value):
+            raw[key] = value
+        return raw
 
     cdef object forward(self, Op op, object raws):
         """Compiled forward of an operation on its raw parameters in order, None where there is none for them."""

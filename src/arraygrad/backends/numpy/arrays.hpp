@@ -1,5 +1,5 @@
 // What the loops have to know of NumPy's arrays and ufuncs.
-// May include: blocks.hpp, inner_loops.hpp, kept_arrays.hpp, layouts.hpp, memory_pool.hpp, shared_loops.hpp, sines.hpp,
+// May include: blocks.hpp, capture.hpp, inner_loops.hpp, kept_arrays.hpp, layouts.hpp, memory_pool.hpp, shared_loops.hpp, sines.hpp,
 // single.hpp, NumPy's headers (included before this one by the generated code).
 #pragma once
 #if !defined(_WIN32)
@@ -9,6 +9,7 @@
 #include <complex>
 
 #include "blocks.hpp"
+#include "capture.hpp"
 #include "inner_loops.hpp"
 #include "kept_arrays.hpp"
 #include "layouts.hpp"
@@ -162,9 +163,13 @@ static inline bool same_strides(PyArrayObject* a, PyArrayObject* b) {
 // The pool behind arrays made here.
 static inline MemoryPool& pool() { return Pools::here(); }
 
-static void* pool_malloc(void*, size_t bytes) { return pool().allocate(bytes); }
+static void* pool_malloc(void*, size_t bytes) {
+    not_captured("memory of the pool");         // an array that NumPy makes: it would count as a constant
+    return pool().allocate(bytes);
+}
 
 static void* pool_calloc(void*, size_t count, size_t bytes) {
+    not_captured("memory of the pool");
     void* memory = pool().allocate(count * bytes);
     if (memory) std::memset(memory, 0, count * bytes);
     return memory;
@@ -264,8 +269,10 @@ static inline void at_limit_change(void (*drop)()) {
 // handler, a fifth of what an empty array costs.
 static inline PyObject* new_array(PyObject* handler, int nd, const npy_intp* dims, int typenum, int column_major) {
     size_t bytes;
+    Capture* recording = capture();
 #ifndef Py_GIL_DISABLED
-    if (PyObject* kept = kept_arrays.take(nd, dims, typenum, column_major, &bytes)) {
+    if (recording) handler = (PyObject*)recording->handler();
+    else if (PyObject* kept = kept_arrays.take(nd, dims, typenum, column_major, &bytes)) {
         pool().hits++;
         track(PyArray_DATA((PyArrayObject*)kept), bytes);
         return kept;
@@ -276,10 +283,10 @@ static inline PyObject* new_array(PyObject* handler, int nd, const npy_intp* dim
     for (int i = 0; i < nd; i++) bytes *= (size_t)dims[i];
 #ifndef Py_GIL_DISABLED
     kept_arrays.note(descr);
-    handler_of_kept = handler;
+    if (!recording) handler_of_kept = handler;
 #endif
     if (bytes == 0) bytes = 1;
-    void* memory = pool().allocate(bytes);
+    void* memory = recording ? recording->allocate(bytes) : pool().allocate(bytes);
     if (!memory) {
         Py_DECREF(descr);
         return PyErr_NoMemory();
@@ -287,7 +294,7 @@ static inline PyObject* new_array(PyObject* handler, int nd, const npy_intp* dim
     PyObject* out = PyArray_NewFromDescr(&PyArray_Type, descr, nd, (npy_intp*)dims, nullptr, memory,
                                          column_major ? NPY_ARRAY_FARRAY : NPY_ARRAY_CARRAY, nullptr);
     if (!out) {
-        pool().release(memory, bytes);
+        if (!recording) pool().release(memory, bytes);
         return nullptr;
     }
     track(memory, bytes);
@@ -298,10 +305,81 @@ static inline PyObject* new_array(PyObject* handler, int nd, const npy_intp* dim
     return out;
 }
 
+// out[...] = x, of one dtype, x of the shape of `out` or one that broadcasts to it. False: others, nothing was done.
+static inline bool captured_assign(Capture* c, PyArrayObject* out, PyArrayObject* x) {
+    const int nd = PyArray_NDIM(out), lead = nd - PyArray_NDIM(x);
+    if (PyArray_TYPE(out) != PyArray_TYPE(x) || nd > 8 || !PyArray_ISNOTSWAPPED(out) || !PyArray_ISNOTSWAPPED(x) ||
+        PyDataType_REFCHK(PyArray_DESCR(x)))
+        return false;
+    for (int i = 0; i < -lead; i++)
+        if (PyArray_DIM(x, i) != 1) return false;
+    Copy copy = {nd, PyArray_ITEMSIZE(out), {}, {}, {}};
+    for (int i = 0; i < nd; i++) {
+        const int k = i - lead;
+        const npy_intp n = k < 0 ? 1 : PyArray_DIM(x, k);
+        if (n != 1 && n != PyArray_DIM(out, i)) return false;
+        copy.dims[i] = PyArray_DIM(out, i);
+        copy.to[i] = PyArray_STRIDE(out, i);
+        copy.from[i] = n == 1 ? 0 : PyArray_STRIDE(x, k);
+    }
+    captured_copy(c, copy, PyArray_BYTES(out), PyArray_BYTES(x));
+    return true;
+}
+
+// out[...] = x
+static inline int assign(PyArrayObject* out, PyArrayObject* x) {
+    if (Capture* c = capture()) {
+        if (captured_assign(c, out, x)) return 0;
+        c->fail("a copy that casts");
+    }
+    return PyArray_CopyInto(out, x);
+}
+
+static inline void set_bytes(char* out, npy_intp n, int value) {
+    if (Capture* c = capture()) captured_fill(c, out, n, value);
+    else std::memset(out, value, (std::size_t)n);
+}
+
+// Ones in a new array of real numbers.
+static inline bool captured_ones(PyArrayObject* out) {
+    Capture* c = capture();
+    if (!c) return false;
+    const double one = 1;
+    const float single = 1;
+    Copy copy = {1, PyArray_ITEMSIZE(out), {PyArray_SIZE(out)}, {PyArray_ITEMSIZE(out)}, {0}};
+    if (PyArray_TYPE(out) != NPY_DOUBLE && PyArray_TYPE(out) != NPY_FLOAT) return false;
+    captured_copy(c, copy, PyArray_BYTES(out), PyArray_TYPE(out) == NPY_DOUBLE ? (const char*)&one : (const char*)&single);
+    return true;
+}
+
+static inline PyObject* row_major_copy(PyArrayObject* x) {
+    if (!capture()) return PyArray_NewCopy(x, NPY_CORDER);
+    PyObject* out = PyArray_NewLikeArray(x, NPY_CORDER, nullptr, 0);
+    if (out && assign((PyArrayObject*)out, x) < 0) Py_CLEAR(out);
+    return out;
+}
+
+// What PyArray_Newshape copied, as it lies row-major in `out`, is noted as a copy.
+static inline void note_reshaped(PyArrayObject* a, PyArrayObject* out) {
+    Capture* c = capture();
+    if (!c || PyArray_BYTES(a) == PyArray_BYTES(out) || PyArray_SIZE(a) == 0) return;
+    Copy copy = {PyArray_NDIM(a), PyArray_ITEMSIZE(a), {}, {}, {}};
+    npy_intp step = copy.item;
+    if (copy.ndim > 8 || !PyArray_IS_C_CONTIGUOUS(out)) return c->fail("a copy by reshape");
+    for (int i = copy.ndim - 1; i >= 0; i--) {
+        copy.dims[i] = PyArray_DIM(a, i);
+        copy.to[i] = step;
+        copy.from[i] = PyArray_STRIDE(a, i);
+        step *= PyArray_DIM(a, i);
+    }
+    captured_copy(c, copy, PyArray_BYTES(out), PyArray_BYTES(a));
+}
+
 static const double RELEASED = 1 << 16;         // multiplications; below, giving up the GIL costs more than it may bring
 
 // Products by BLAS, which has threads of its own: no kernel is shared meanwhile. `out` may be NULL.
 static inline PyObject* matrix_product(Team* team, PyObject* a, PyObject* b, PyObject* out) {
+    not_captured("numpy.dot");
     const bool entered = team->enter();
     PyObject* result = PyArray_MatrixProduct2(a, b, (PyArrayObject*)out);
     team->leave(entered);
@@ -325,6 +403,33 @@ static inline bool has_runs(PyArrayObject* x) {
            (row == item && column >= PyArray_DIM(x, d - 2) * item);
 }
 
+// What an array shows.
+static inline Span elements_of(PyArrayObject* x, bool written) {
+    ArrayView v;
+    fill_view(x, &v);
+    return span_of(v, PyArray_ITEMSIZE(x), written);
+}
+
+static inline int captured_matmul(Capture* c, Team* team, const LoopSet* s, int slot, PyArrayObject* a, PyArrayObject* b,
+                                  PyArrayObject* out, const npy_intp* dims, const npy_intp* steps) {
+    struct Sizes {
+        npy_intp dims[4], steps[9];
+    } sizes;
+    std::memcpy(sizes.dims, dims, sizeof sizes.dims);
+    std::memcpy(sizes.steps, steps, sizeof sizes.steps);
+    if (PyArray_SIZE(out) == 0) return 0;
+    return captured(c, "matmul", {elements_of(a, READ), elements_of(b, READ), elements_of(out, WRITTEN)},
+                    [=](char* const* p) {
+                        char* args[3] = {p[0], p[1], p[2]};
+                        const bool entered = team->enter();
+                        fp_begin();
+                        s->fn[slot](args, sizes.dims, sizes.steps, s->data[slot]);
+                        const int errors = fp_end();
+                        team->leave(entered);
+                        return errors;
+                    });
+}
+
 // Products by numpy.matmul's own loop (`s`), in its name where errors are reported. What the loop can't walk is copied.
 // `a` and `b` are vectors, matrices or stacks of matrices, of which both, or `a` alone, have the same leading axes; a
 // vector is a row as `a` and a column as `b`; `out` is as matmul's result. Bits of `turned`: the matrix `a` (1) or `b` (2)
@@ -344,7 +449,7 @@ static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyA
                                                   : is_dense(x));
         if (!loop && turned & (1 << i)) x = (PyArrayObject*)PyArray_Transpose(x, nullptr);
         else if (readable) Py_INCREF(x);
-        else x = (PyArrayObject*)PyArray_NewCopy(x, NPY_CORDER);
+        else x = (PyArrayObject*)row_major_copy(x);
         if (x) stack_step(x, &stack[i]);
     }
     a = operands[0];
@@ -373,6 +478,12 @@ static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyA
                                    row ? n * item : PyArray_STRIDE(out, column ? last : last - 1),
                                    column ? item : PyArray_STRIDE(out, last)};
         char* args[3] = {PyArray_BYTES(a), PyArray_BYTES(b), PyArray_BYTES(out)};
+        if (Capture* c = capture()) {
+            errors = captured_matmul(c, team, s, slot, a, b, out, dims, steps);
+            Py_DECREF(a);
+            Py_DECREF(b);
+            return errors;
+        }
         const bool entered = team->enter();
         PyThreadState* state =
             double(count) * double(m) * double(k) * double(n) < RELEASED ? nullptr : PyEval_SaveThread();
@@ -382,6 +493,7 @@ static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyA
         if (state) PyEval_RestoreThread(state);
         team->leave(entered);
     } else {
+        not_captured("numpy.dot");
         PyObject* result = PyArray_MatrixProduct2((PyObject*)a, (PyObject*)b, out);
         Py_XDECREF(result);
         errors = result ? 0 : -1;

@@ -128,6 +128,18 @@ static inline int run_blocks(const LoopSet* s, int slot, const Blocks& p, const 
 
 static inline int share_blocks(const LoopSet* s, int slot, const Blocks& p, const char* a, const char* b, char* out,
                                char* room) {
+    if (Capture* c = capture()) {
+        const std::ptrdiff_t item = item_size(slot), to = s->to_bool ? 1 : item;
+        std::ptrdiff_t n[2] = {1, 1};
+        for (int k = 0; k < 2; k++)
+            for (int d = 0; d < p.nd; d++)
+                if (p.steps[k][d]) n[k] *= p.dims[d];
+        const Blocks blocks = p;
+        return captured(c, s->name,
+                        {run_of(a, n[0], item, item, READ), run_of(b, n[1], item, item, READ),
+                         run_of(out, p.size, to, to, WRITTEN), run_of(room, 2 * p.block, item, item, WRITTEN)},
+                        [=](char* const* q) { return run_blocks(s, slot, blocks, q[0], q[1], q[2], q[3]); });
+    }
     return unlocked(p.size, [&] { return run_blocks(s, slot, p, a, b, out, room); });
 }
 

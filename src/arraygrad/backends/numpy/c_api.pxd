@@ -61,6 +61,10 @@ cdef extern from "arrays.hpp" namespace "arraygrad":
         pass
     PyDataMem_Handler pool_handler
     object matrix_product(Team* team, object a, object b, PyObject* out)
+    void set_bytes(char* out, Py_ssize_t n, int value) noexcept
+    bint captured_ones(ndarray out) noexcept
+    int assign(ndarray out, ndarray x) except -1
+    void note_reshaped(ndarray a, ndarray out) noexcept
     object new_array(object handler, int nd, const npy_intp* dims, int typenum, bint column_major)
 
 cdef extern from "arrays.hpp":        # NumPy's own

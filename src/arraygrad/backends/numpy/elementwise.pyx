@@ -1,6 +1,7 @@
 # Compiled backward rules of elementwise operations on plain float32 and float64 arrays, and what all such rules use.
 # May import: engine.arrayops, engine.free_threading, engine.graph_task, engine.node, engine.sharing, core.op,
-# core.value, backends.numpy.contents, backends.numpy.loops, backends.numpy.row_copies, backends.numpy.single.
+# core.value, backends.numpy.contents, backends.numpy.loops, backends.numpy.recordings, backends.numpy.row_copies,
+# backends.numpy.single.
 #
 # Note [Compiled rules]
 # ~~~~~~~~~~~~~~~~~~~~~
@@ -31,9 +32,10 @@ from cpython.ref cimport Py_REFCNT
 from arraygrad.backends.numpy.contents cimport owns
 from arraygrad.backends.numpy.loops cimport (
     KIND_NONE, KIND_TABLE, SLOT_F64, SUM_START, ArrayView, LoopSet, binary_loop, broadcast_mask, empty_c, empty_dense,
-    loop_set, read_number, report, same_shape, common_step, sum_of_products, sum_to, unary_loop, view_of, wrapped,
+    loop_set, not_captured, read_number, report, same_shape, common_step, sum_of_products, sum_to, unary_loop, view_of,
     zeros_for,
 )
+from arraygrad.backends.numpy.recordings cimport ufunc_of
 from arraygrad.backends.numpy.row_copies cimport (
     Repeats, is_mixed, is_repeats, made_row_major, spread, without_gaps, written_out,
 )
@@ -580,7 +582,7 @@ cdef object combined(const LoopSet* loops, object g, object other, bint overwrit
         out = computed(PRODUCT, g, other, None, None, False, None)
     if out is None:
         # No common run through memory, or a number that does not fit: NumPy's own call.
-        out = wrapped((<object>loops.ufunc)(g, other))
+        out = ufunc_of(loops, g, other)
     return out
 
 
@@ -589,13 +591,19 @@ cdef object combined(const LoopSet* loops, object g, object other, bint overwrit
 cdef object into(const LoopSet* loops, object a, object other):
     """loops(a, other) in the memory of `a`, a plain array that nobody else holds."""
     cdef object out = binary_loop(loops, a, other, a)
-    return (<object>loops.ufunc)(a, other, a) if out is None else out
+    if out is None:
+        not_captured("a ufunc in place")
+        return (<object>loops.ufunc)(a, other, a)
+    return out
 
 
 cdef object negated(object a):
     """-a in the memory of `a`, a plain array that nobody else holds."""
     cdef object out = unary_loop(NEGATIVE, a, a)
-    return (<object>NEGATIVE.ufunc)(a, a) if out is None else out
+    if out is None:
+        not_captured("a ufunc in place")
+        return (<object>NEGATIVE.ufunc)(a, a)
+    return out
 
 
 cdef object narrow_product(Node node, Frame f, int i, object other):

@@ -8,11 +8,11 @@ from arraygrad.backends.numpy.direct cimport offer_direct
 from arraygrad.backends.numpy.elementwise cimport attach, real_view, saved_for, set_out
 from arraygrad.backends.numpy.gufuncs cimport (
     CHOLESKY_LO, CHOLESKY_UP, DET, EIGH_LO, EIGH_UP, EIGVALSH_LO, EIGVALSH_UP, INV, LSTSQ, SLOGDET, SOLVE, SOLVE_ONE,
-    SVD_FULL, SVD_SMALL, Gufunc, gufunc, run,
+    SVD_FULL, SVD_SMALL, Gufunc, captured_gufunc, gufunc, run,
 )
 from arraygrad.backends.numpy.loops cimport (
     FPE_DIVIDE, FPE_INVALID, FPE_OVER, SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, copy_into, dot, empty_of, fast_enabled,
-    fp_begin, fp_end, item_size, report, transposed, view_of,
+    fp_begin, fp_end, is_captured, item_size, report, transposed, view_of,
 )
 from arraygrad.backends.numpy.stacks cimport determinants_of_stack, qr_of_stack
 from arraygrad.core.op cimport SAVE_INPUT
@@ -127,6 +127,7 @@ cdef int launch(int which, Stack* s, tuple arrays, const int* cores, const Py_ss
     cdef char* args[MOST_ARRAYS]
     cdef Py_ssize_t steps[3 * MOST_ARRAYS]
     cdef Py_ssize_t dims[1 + 4]
+    cdef ArrayView views[MOST_ARRAYS]
     cdef Py_ssize_t step
     cdef int i, k, n = <int>len(arrays), at = n
     if g == NULL:
@@ -136,6 +137,7 @@ cdef int launch(int which, Stack* s, tuple arrays, const int* cores, const Py_ss
         dims[1 + i] = sizes[i]
     for i in range(n):
         view_of(arrays[i], &v)
+        views[i] = v
         args[i] = v.data
         step = item_size(v.slot)
         for k in range(v.ndim - cores[i], v.ndim):
@@ -143,6 +145,9 @@ cdef int launch(int which, Stack* s, tuple arrays, const int* cores, const Py_ss
             step *= v.dims[k]
             at += 1
         steps[i] = step if s.count > 1 else 0
+    if is_captured():
+        return captured_gufunc(g, views, n, 2 if which == SOLVE or which == SOLVE_ONE else 1, dims, 1 + n_sizes, steps,
+                               at)
     return run(g, args, dims, steps, s.count * s.m * s.n * s.n)
 
 

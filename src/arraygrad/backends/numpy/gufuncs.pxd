@@ -1,11 +1,13 @@
 # May cimport: nothing of arraygrad but backends.numpy.loops.
-from arraygrad.backends.numpy.loops cimport loop_fn
+from arraygrad.backends.numpy.loops cimport ArrayView, loop_fn
 
 cdef extern from "gufuncs.hpp" namespace "arraygrad" nogil:
     struct Gufunc:
         const char* name
         loop_fn fn
         void* data
+    int captured_gufunc(const Gufunc* g, const ArrayView* v, int n, int n_in, const Py_ssize_t* dims, int n_dims,
+                        const Py_ssize_t* steps, int n_steps) noexcept
 
 # Places in _LISTED of gufuncs.pyx.
 cdef enum:

@@ -1,6 +1,6 @@
 # Products of matrices, factorizations and linear equations of plain arrays: forwards and rules.
 # May import: numpy (Python only), engine.arrayops, engine.node, core.op,
-# backends.numpy.elementwise, backends.numpy.loops, backends.numpy.small_products,
+# backends.numpy.elementwise, backends.numpy.loops, backends.numpy.recordings, backends.numpy.small_products,
 # backends.numpy.stacks, backends.numpy.triangular.
 #
 # Note [Factors that are kept]
@@ -26,6 +26,7 @@ from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, dot, empty_c, has_products, item_size,
     loop_set, report, reshaped, transposed, unary_loop, view_of,
 )
+from arraygrad.backends.numpy.recordings cimport ufunc_of
 from arraygrad.backends.numpy.small_products cimport small_product
 from arraygrad.backends.numpy.stacks cimport cholesky_of_stack, solutions_of_stack
 from arraygrad.engine.arrayops cimport GradMeta
@@ -189,7 +190,7 @@ cdef object outer(object a, object b):
         dims[1] = 1
         column = reshaped(a, 2, dims)
     out = binary_loop(MULTIPLY, column, b, None)
-    return (<object>MULTIPLY.ufunc)(column, b) if out is None else out
+    return ufunc_of(MULTIPLY, column, b) if out is None else out
 
 
 cdef object for_blas(object x, const ArrayView* v):

@@ -46,6 +46,11 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
     int fp_end() noexcept
     bint any_nan[T](const T* x, Py_ssize_t n) noexcept
 
+# Note [Captured kernels] in capture.hpp.
+cdef extern from "capture.hpp" namespace "arraygrad":
+    bint is_captured() noexcept
+    void not_captured(const char* what) noexcept
+
 # Called with the GIL, which they give up where that pays.
 cdef extern from "shared_loops.hpp" namespace "arraygrad":
     int share_unary(Team* team, const LoopSet* s, int slot, char* x, Py_ssize_t sx, char* out, Py_ssize_t so,

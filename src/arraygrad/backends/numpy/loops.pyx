@@ -22,7 +22,7 @@
 # Guarded by tests/ops/test_fast_paths.py.
 from libc.math cimport isinf
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 from cpython.complex cimport PyComplex_CheckExact, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.pycapsule cimport PyCapsule_New
@@ -33,10 +33,10 @@ cimport cython
 cimport numpy as cnp
 from numpy cimport (
     NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_F_CONTIGUOUS, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE, NPY_CORDER, NPY_KEEPORDER,
-    PyArray_BASE, PyArray_BYTES, PyArray_CheckExact, PyArray_CopyInto, PyArray_DATA, PyArray_DESCR, PyArray_DIM,
-    PyArray_DIMS, PyArray_FLAGS, PyArray_FROM_O, PyArray_IS_C_CONTIGUOUS, PyArray_ISBEHAVED_RO, PyArray_SIZE,
-    PyArray_ISNOTSWAPPED, PyArray_ITEMSIZE, PyArray_NBYTES, PyArray_NDIM, PyArray_Newshape, PyArray_STRIDES,
-    PyArray_Transpose, PyArray_TYPE, PyArray_ZEROS, ndarray, npy_intp,
+    PyArray_BASE, PyArray_BYTES, PyArray_CheckExact, PyArray_DATA, PyArray_DESCR, PyArray_DIM, PyArray_DIMS,
+    PyArray_FLAGS, PyArray_FROM_O, PyArray_IS_C_CONTIGUOUS, PyArray_ISBEHAVED_RO, PyArray_SIZE, PyArray_ISNOTSWAPPED,
+    PyArray_ITEMSIZE, PyArray_NBYTES, PyArray_NDIM, PyArray_Newshape, PyArray_STRIDES, PyArray_Transpose, PyArray_TYPE,
+    PyArray_ZEROS, ndarray, npy_intp,
 )
 
 import warnings
@@ -45,10 +45,10 @@ import numpy as np
 
 from arraygrad.backends.numpy.c_api cimport (
     Py_REFCNT, PyLong_AsLongLongAndOverflow, PyUFunc_GiveFloatingpointErrors, PyArray_Descr, PyTypeObject,
-    PyArray_NewFromDescr, PyArray_FromScalar, matrix_product, PyArray_NewLikeArray, Pools,
-    slot_of_type, type_of_slot, plain_slot, dense_slot, is_run, same_dims, aligned_runs, is_dense, same_strides,
-    single_step, single_steps, size_of, is_repeated, row_pattern, memory_bounds, Blocks, block_pattern, cached_bytes,
-    limit_pool, keep_array, pool_handler, new_array, PyDataMem_SetHandler,
+    PyArray_NewFromDescr, PyArray_FromScalar, assign, captured_ones, matrix_product, note_reshaped, set_bytes,
+    PyArray_NewLikeArray, Pools, slot_of_type, type_of_slot, plain_slot, dense_slot, is_run, same_dims, aligned_runs,
+    is_dense, same_strides, single_step, single_steps, size_of, is_repeated, row_pattern, memory_bounds, Blocks,
+    block_pattern, cached_bytes, limit_pool, keep_array, pool_handler, new_array, PyDataMem_SetHandler,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport make_immortal
@@ -188,15 +188,15 @@ cdef object cloned(object array, object like):
             if not columns:
                 Py_INCREF(<object>PyArray_DESCR(src))    # NewLikeArray steals it
                 out = PyArray_NewLikeArray(pattern, NPY_KEEPORDER, <PyArray_Descr*>PyArray_DESCR(src), 0)
-                np.copyto(out, src)
+                assign(<ndarray>out, src)
                 return out
     if PyArray_CheckExact(array) and (PyArray_ISNOTSWAPPED(src) and slot_of_type(PyArray_TYPE(src)) >= 0
                                       or PyArray_TYPE(src) <= cnp.NPY_LONGLONG and is_built_in(src)):
         out = new_array(_handler, PyArray_NDIM(src), PyArray_DIMS(src), PyArray_TYPE(src), columns)
-        if PyArray_NBYTES(src) <= COPIED_AT_ONCE and same_strides(src, <ndarray>out):
+        if PyArray_NBYTES(src) <= COPIED_AT_ONCE and same_strides(src, <ndarray>out) and not is_captured():
             memcpy(PyArray_BYTES(<ndarray>out), PyArray_BYTES(src), PyArray_NBYTES(src))
         else:
-            PyArray_CopyInto(<ndarray>out, src)
+            assign(<ndarray>out, src)
         return out
     return np.array(array, order="F" if columns else "C", subok=False)
 
@@ -232,13 +232,12 @@ cdef object zeros_for(GradMeta meta):
 cdef object ones_for(GradMeta meta):
     """Ones that fit `meta`."""
     cdef object out
-    cdef int d
-    cdef bint one = True
     if meta.ndim > 8:
         return np.ones(meta.shape_tuple(), meta.dtype)
     out = new_array(_handler, meta.ndim, <npy_intp*>meta.dims, meta.typenum, 0)
-    for d in range(meta.ndim):
-        one = one and meta.dims[d] == 1
+    cdef bint one = size_of(<ndarray>out) == 1
+    if captured_ones(<ndarray>out):
+        return out
     if one and meta.typenum == cnp.NPY_DOUBLE:
         (<double*>PyArray_BYTES(<ndarray>out))[0] = 1.0
     elif one and meta.typenum == cnp.NPY_FLOAT:
@@ -596,7 +595,7 @@ cdef int set_forward(Op op, forward_ptr forward) except -1:
 cdef object single_number(int code, object a, object b):
     """A new array without axes of two numbers, of which one is such an array of float64. None: declined."""
     cdef double x, y, r
-    if not number_of(a, &x) or not number_of(b, &y) or not single_result(code, x, y, &r):
+    if is_captured() or not number_of(a, &x) or not number_of(b, &y) or not single_result(code, x, y, &r):
         return None
     return new_number(r)
 
@@ -629,7 +628,7 @@ cdef object zeros_c(object like, int ndim, const Py_ssize_t* dims):
     """Row-major zeros with the dtype of `like` and a shape of its own."""
     # Out of the pool: NumPy's zeros of a large array are new pages each time, and faults cost more than writing zeros.
     cdef object out = empty_c(like, ndim, dims)
-    memset(PyArray_BYTES(<ndarray>out), 0, PyArray_NBYTES(<ndarray>out))
+    set_bytes(PyArray_BYTES(<ndarray>out), PyArray_NBYTES(<ndarray>out), 0)
     return out
 
 
@@ -674,15 +673,18 @@ cdef object mirrored(object base, int axis):
 
 cdef int copy_into(object out, object source) except -1:
     """out[...] = source, of one shape and dtype."""
-    return PyArray_CopyInto(<ndarray>out, <ndarray>source)
+    return assign(<ndarray>out, <ndarray>source)
 
 
 cdef object reshaped(object a, int ndim, const Py_ssize_t* dims):
     """`a` in row-major order with another shape: a view where one can be made."""
     cdef cnp.PyArray_Dims shape
+    cdef object out
     shape.ptr = <npy_intp*>dims
     shape.len = ndim
-    return PyArray_Newshape(<ndarray>a, &shape, NPY_CORDER)
+    out = PyArray_Newshape(<ndarray>a, &shape, NPY_CORDER)
+    note_reshaped(<ndarray>a, <ndarray>out)
+    return out
 
 
 cdef object transposed(object a, const Py_ssize_t* axes):

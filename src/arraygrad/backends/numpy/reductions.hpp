@@ -91,6 +91,30 @@ static inline const Reduction* reduction_named(const char* operation) {
     return nullptr;
 }
 
+// A kernel on arrays that lie as it reads them; `room` is its working space. Returns the error bits.
+static inline int run_rows_of(const RowStep* step, row_kernel kernel, const RowLoops* loops, const ArrayView* given, int n,
+                              const ArrayView* out, char* room, isize room_size, const Lines* lines, bool adds) {
+    const char* in[3] = {};
+    for (int i = 0; i < n; i++) in[i] = given[i].data;
+    char* made[2] = {out->data, room};
+    Capture* c = capture();
+    if (!c) return kernel(loops, in, made, lines);
+    const isize item = item_size(lines->slot);
+    const Lines l = *lines;
+    Span read[3];
+    for (int i = 0; i < 3; i++)
+        read[i] = i < n ? run_of(in[i], given[i].size, item, item, READ) : run_of(room, 0, item, item, WRITTEN);
+    return captured(c, step->name,
+                    {read[0], read[1], read[2], run_of(out->data, adds ? out->size : 0, item, item, READ),
+                     run_of(out->data, out->size, item, item, WRITTEN), run_of(room, room_size, item, item, WRITTEN)},
+                    [=](char* const* p) {
+                        const char* from[3] = {p[0], p[1], p[2]};
+                        char* to[2] = {p[4], p[5]};
+                        return kernel(loops, from, to, &l);
+                    },
+                    step->declined);
+}
+
 // Elements of the working space of a step.
 static inline isize room_for(const RowStep* s, const Lines* l) {
     return s->room == ROOM_OF_LINES ? softmax_room(l) : s->room == ROOM_OF_A_STEP ? l->behind : l->results;

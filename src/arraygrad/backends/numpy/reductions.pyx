@@ -2,7 +2,7 @@
 # where the divisor was broadcast.
 # May import: numpy (Python only), engine.*, core.op, backends.numpy.complex_rules, backends.numpy.dense_gradients,
 # backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops, backends.numpy.plans,
-# backends.numpy.row_copies, backends.numpy.shapes.
+# backends.numpy.recordings, backends.numpy.row_copies, backends.numpy.shapes.
 #
 # Note [Planned reductions]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -30,10 +30,11 @@ from arraygrad.backends.numpy.elementwise cimport (
 from arraygrad.backends.numpy.lanes cimport laid_along, row_major
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, SUM_START, ArrayView, LoopSet, at_first_use, axis_mask, binary_loop, copy_into, empty_c,
-    empty_dense, fast_enabled, loop_set, reduced_dims, report, reshaped, same_shape, strided, unary_loop, view_of,
-    wrapped,
+    empty_dense, fast_enabled, is_captured, loop_set, not_captured, reduced_dims, report, reshaped, same_shape,
+    strided, unary_loop, view_of, wrapped,
 )
 from arraygrad.backends.numpy.plans cimport Planned, planned_row, serve_plan
+from arraygrad.backends.numpy.recordings cimport ufunc_of
 from arraygrad.backends.numpy.row_copies cimport write_repeats
 from arraygrad.backends.numpy.shapes cimport buffer_for
 from arraygrad.backends.numpy.single cimport is_single
@@ -105,6 +106,8 @@ cdef extern from "reductions.hpp" namespace "arraygrad":
     const Reduction* reduction_named(const char* operation) noexcept
     void plan_lines(const ArrayView* v, unsigned long long mask, Lines* l) noexcept
     Py_ssize_t room_for(const RowStep* s, const Lines* l) noexcept
+    int run_rows_of(const RowStep* step, row_kernel kernel, const RowLoops* loops, const ArrayView* given, int n,
+                    const ArrayView* out, char* room, Py_ssize_t room_size, const Lines* l, bint adds) noexcept
     bint all_finite(int slot, const char* x, Py_ssize_t n) noexcept
     row_kernel quotients
     row_kernel backward_recurrence "arraygrad::reversed_recurrence"
@@ -189,38 +192,37 @@ cdef inline bint plan(const ArrayView* v, unsigned long long mask, const RowStep
     return (l.regular or any_axes) and (keeps_shape or not l.turned or v.ndim <= 2 or l.results == 1)
 
 
-cdef inline int run(const RowStep* step, row_kernel kernel, const char* const* given, object out,
-                    const Lines* l) except -1:
-    """Run a kernel that writes one array; returns the error bits."""
-    cdef ArrayView r
-    cdef char* made[2]
-    cdef Py_ssize_t room
+cdef inline int run(const RowStep* step, row_kernel kernel, const ArrayView* given, int n, object out, const Lines* l,
+                    bint adds=False) except -1:
+    """Run a kernel of n arrays that writes one, or adds to it; returns the error bits."""
+    cdef ArrayView r, s
+    cdef Py_ssize_t room = 0
     cdef object space
     view_of(out, &r)
-    made[0] = r.data
+    s.data = NULL
     if step.room != NO_ROOM:
         room = room_for(step, l)
         space = empty_c(out, 1, &room)
-        view_of(space, &r)
-        made[1] = r.data
-    return kernel(&LOOPS, given, made, l)
+        view_of(space, &s)
+    return run_rows_of(step, kernel, &LOOPS, given, n, &r, s.data, room, l, adds)
 
 
-cdef inline object value_by(const RowStep* step, object x, const char* second, const Lines* l, const ArrayView* v,
+cdef inline object value_by(const RowStep* step, object x, const ArrayView* second, const Lines* l, const ArrayView* v,
                             bint keeps_shape, bint keepdims):
     """What a kernel of x, and of an array in the form of the result, writes. None: declined, or with such an error."""
-    cdef const char* given[2]
+    cdef ArrayView given[2]
     cdef Py_ssize_t dims[MOST_AXES]
     cdef int n_dims, errors
     cdef object out
-    given[0] = v.data
-    given[1] = second
+    given[0] = v[0]
+    if second != NULL:
+        given[1] = second[0]
     if keeps_shape:
         out = empty_dense(x)
     else:
         n_dims = reduced_dims(v.ndim, v.dims, l.mask, keepdims, dims)
         out = empty_c(x, n_dims, dims)
-    errors = run(step, step.kernel, given, out, l)
+    errors = run(step, step.kernel, given, 1 if second == NULL else 2, out, l)
     if errors & step.declined:
         return None
     report(step.name, errors)
@@ -310,7 +312,7 @@ cdef bint squares_are_products() except -1:
 cdef object product(const LoopSet* loops, object a, object b, object out):
     """A binary ufunc of plain arrays by direct loop or, where their layouts have none in common, by NumPy's call."""
     cdef object result = binary_loop(loops, a, b, out)
-    return wrapped((<object>loops.ufunc)(a, b)) if result is None else result
+    return ufunc_of(loops, a, b) if result is None else result
 
 
 cdef object squared(object dev):
@@ -336,7 +338,7 @@ cdef object spread_of(const Reduction* r, object args):
     view_of(x, &v)
     axis_mask(args[1], v.ndim, &mask)
     if added_whole(v.size) and plan(&v, mask, &r.value, False, False, &l) and view_of(mean, &m) == v.slot:
-        out = value_by(&r.value, x, m.data, &l, &v, False, args[3])
+        out = value_by(&r.value, x, &m, &l, &v, False, args[3])
     if out is None:
         dev = product(SUBTRACT, x, mean, None)
         dev = squared(dev)
@@ -419,7 +421,7 @@ cdef int rule_reduction(Node node, Frame f) except -1:
     cdef ArrayView v, o
     cdef Lines l
     cdef unsigned long long mask = 0
-    cdef const char* given[3]
+    cdef ArrayView given[3]
     cdef int k = 0, errors
     cdef list args = <list>node.args
     cdef object base, out = None, read = None, beside = None    # what is read beside the base
@@ -441,16 +443,16 @@ cdef int rule_reduction(Node node, Frame f) except -1:
         out = operand(node, f, r.operands[k], base, &v, &l, &o)
         if out is None or r.finite and r.operands[k] == c"a" and not all_finite(o.slot, o.data, o.size):
             return 0
-        given[k] = o.data
+        given[k] = o
         if out is not base:
             beside, read = read, out
         k += 1
     out = buffer_like(node, &v) if r.adding != NULL and not l.turned else None
     if out is not None:
-        report(r.rule.name, run(&r.rule, r.adding, given, out, &l))
+        report(r.rule.name, run(&r.rule, r.adding, given, k, out, &l, True))
         return 1
     out = place_for(f, base, base if read is None else read) if r.keeps_shape else empty_dense(base)
-    errors = run(&r.rule, r.rule.kernel, given, out, &l)
+    errors = run(&r.rule, r.rule.kernel, given, k, out, &l)
     beside = read = None                    # which held what was read
     if errors & r.rule.declined:
         return 0
@@ -513,7 +515,7 @@ cdef object spread(Node node, object g, GradMeta meta, unsigned long long reduce
         if child is not None and reads_repeats(child):
             return view
     out = empty_c(g, meta.ndim, meta.dims)
-    if constant:
+    if constant and not is_captured():
         view_of(out, &r)
         if v.slot == SLOT_F64:
             for i in range(size):
@@ -555,6 +557,7 @@ cdef bint added_to_waiting(Node node, GradMeta meta, object g, unsigned long lon
         if v.dims[d] != (1 if (reduced >> d) & 1 else meta.dims[d]):
             return False
     if binary_loop(ADD, out, g, out) is None:
+        not_captured("a sum in place")
         _add(out, g, out)
     return True
 
@@ -610,6 +613,7 @@ def reversed_recurrence(x, g):
     out = empty_dense(x)
     view_of(out, &o)
     given[0], given[1], made[0] = v.data, w.data, o.data
+    not_captured("a recurrence")
     report("multiply", backward_recurrence(&LOOPS, given, made, &l))
     return out
 
@@ -680,6 +684,7 @@ cdef bint both_quotients(Node node, Frame f, object ans, object divisor) except 
     view_of(total, &t)
     given[0], given[1], given[2] = g.data, y.data, z.data
     made[0], made[1] = o.data, t.data
+    not_captured("a quotient summed on its way")
     report("divide", quotients(&LOOPS, given, made, &l))
     return set_outs(f, out, negated(into(DIVIDE, total, divisor)))
 

@@ -7,7 +7,8 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, empty_c, item_size, loop_set, same_shape, view_of,
+    SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, empty_c, is_captured, item_size, loop_set, same_shape,
+    view_of,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport leave_partial
@@ -118,7 +119,7 @@ cdef bint begin_partial(Node node, GradMeta meta, object key, object grad) excep
     cdef int d
     for d in range(meta.ndim):
         size *= meta.dims[d]
-    if size < PARTIAL_SIZE:
+    if size < PARTIAL_SIZE or is_captured():
         return False
     p = PartialGradient.__new__(PartialGradient)
     p.array = empty_c(grad, meta.ndim, meta.dims)

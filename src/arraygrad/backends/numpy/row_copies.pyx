@@ -1,7 +1,7 @@
 # Plain arrays laid out for another loop: row-major copies, and what repeats written out.
 # May import: backends.numpy.loops.
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, copy_into, empty_c, item_size, same_shape, view_of,
+    SLOT_F64, ArrayView, copy_into, empty_c, is_captured, item_size, same_shape, view_of,
 )
 
 cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
@@ -44,7 +44,7 @@ cdef object in_rows(object x, const ArrayView* v):
     """A row-major copy of an array of numbers or booleans, `v` being its view."""
     cdef ArrayView o
     cdef object out = empty_c(x, v.ndim, v.dims)
-    if 1 <= v.ndim <= 2 and (v.size <= SMALL or v.dims[v.ndim - 1] <= SHORT):
+    if 1 <= v.ndim <= 2 and not is_captured() and (v.size <= SMALL or v.dims[v.ndim - 1] <= SHORT):
         view_of(out, &o)
         gather(v, item_size(v.slot) if v.slot >= 0 else 1, o.data)
     else:

@@ -1,7 +1,8 @@
 # Slices, gathers, choices and sums at places of plain arrays, forward and backward: where elements go.
 # May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.choices,
 # backends.numpy.dense_gradients, backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops,
-# backends.numpy.regions, backends.numpy.row_copies, backends.numpy.single, backends.numpy.windows.
+# backends.numpy.recordings, backends.numpy.regions, backends.numpy.row_copies, backends.numpy.single,
+# backends.numpy.windows.
 #
 # Forwards copy bytes or make views, so values are NumPy's. None: declined.
 # Guarded by tests/ops/test_fast_places.py, test_fast_pieces.py, test_fast_setitem.py and test_fast_forward.py, sums in
@@ -17,10 +18,11 @@ from arraygrad.backends.numpy.dense_gradients cimport write_out_gradient
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, wants_gradient
 from arraygrad.backends.numpy.lanes cimport small_row_major
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, binary_loop, bools_of, cloned, empty_c, empty_of, is_scalar,
-    item_size, loop_set, positions_of, read_number, report, same_shape,
+    SLOT_F64, ArrayView, LoopSet, binary_loop, bools_of, cloned, copy_into, empty_c, empty_of, is_captured, is_scalar,
+    item_size, loop_set, not_captured, positions_of, read_number, report, same_shape,
     view_of, wrapped, zeros_c,
 )
+from arraygrad.backends.numpy.recordings cimport noted_in_place
 from arraygrad.backends.numpy.regions cimport begin_partial, write_region
 from arraygrad.backends.numpy.row_copies cimport SMALL
 from arraygrad.backends.numpy.single cimport element_at, finite_sum
@@ -152,7 +154,7 @@ cdef int region_rule(Node node, Frame f) except -1:
     if type(slot) is not GradMeta or (<GradMeta>slot).ndim > 8 or view_of(f.grad, &g) < 0:
         return 0
     meta = <GradMeta>slot
-    if g.ndim == 0 and g.slot <= SLOT_F64:
+    if g.ndim == 0 and g.slot <= SLOT_F64 and not is_captured():
         found = element_rule(node, f, meta, key, &g)
         if found:
             return 1
@@ -169,23 +171,38 @@ cdef int region_rule(Node node, Frame f) except -1:
         if leave_region(node, meta, key, f.grad) or begin_partial(node, meta, key, f.grad):
             return 1
         out = zeros_c(f.grad, meta.ndim, meta.dims)
-        out[key] = f.grad
+        put_at(out, key, f.grad)
         return 1 + set_out(f, 0, out, True)
-    region = out[key]
+    region = region_at(out, key) if is_captured() else out[key]
     if view_of(region, &r) < 0:             # one element: a NumPy scalar, no view
         out[key] = region + f.grad
     elif not same_shape(&r, &g):
         return 0
-    elif binary_loop(ADD, region, f.grad, region) is None:
+    elif binary_loop(ADD, region, f.grad, region) is None and not noted_in_place(ADD, region, f.grad):
         _add(region, f.grad, region)
     return 1
+
+
+cdef int put_at(object array, object key, object value) except -1:
+    """array[key] = value, an array of the dtype."""
+    if is_captured():
+        return copy_into(region_at(array, key), value)
+    array[key] = value
+    return 0
+
+
+cdef object region_at(object array, object key):
+    """array[key] for a basic key, as a view also of one element, which a recording notes as any region."""
+    if key is Ellipsis or type(key) is tuple and any([part is Ellipsis for part in key]):
+        return array[key]
+    return array[(key if type(key) is tuple else (key,)) + (Ellipsis,)]
 
 
 cdef int element_rule(Node node, Frame f, GradMeta meta, object key, const ArrayView* g) except -1:
     """region_rule for one real number: its gradient is added where it waits, or stands in zeros. 0: declined."""
     cdef ArrayView r
     cdef char* place
-    cdef object out = buffer_for(node, meta, f.grad)
+    cdef object out = None if is_captured() else buffer_for(node, meta, f.grad)
     cdef bint waiting = out is not None
     if not waiting:
         out = zeros_c(f.grad, meta.ndim, meta.dims)
@@ -207,7 +224,7 @@ cdef int rule_setitem(Node node, Frame f) except -1:
     cdef bint first = wants_gradient(node, f, 0), second = wants_gradient(node, f, 1)
     if view_of(f.grad, &g) < 0 or not is_basic(key):
         return 0
-    place = element_at(&g, key) if g.slot <= SLOT_F64 else NULL
+    place = element_at(&g, key) if g.slot <= SLOT_F64 and not is_captured() else NULL
     if place != NULL:                       # one real number
         if second:
             out = empty_c(f.grad, 0, NULL)
@@ -221,11 +238,14 @@ cdef int rule_setitem(Node node, Frame f) except -1:
             set_out(f, 0, out, True)
         return 1
     if second:
-        region = f.grad[key]
+        region = region_at(f.grad, key) if is_captured() else f.grad[key]
         set_out(f, 1, wrapped(region) if is_scalar(region) else cloned(region, region), True)
     if first:
         out = f.grad if f.owned and g.writeable else cloned(f.grad, f.grad)
-        out[key] = 0
+        if is_captured():
+            put_at(out, key, np.zeros((), out.dtype))
+        else:
+            out[key] = 0
         set_out(f, 0, out, True)
     return 1
 
@@ -253,6 +273,9 @@ cdef object forward_getitem(object args):
         out = gathered(x, key)
         if out is None:
             out = at_mask(x, key)
+    if out is None and is_captured() and is_basic(key):
+        out = x[key]
+        return cloned(region_at(x, key), out) if is_scalar(out) else out
     return wrapped(x[key]) if out is None else out
 
 
@@ -345,6 +368,7 @@ cdef int rows_added(Node node, Frame f, GradMeta meta, object places, int lead) 
     if not waiting:
         out = empty_c(f.grad, meta.ndim, meta.dims)
         view_of(out, &r)
+    not_captured("sums at places")
     errors = put_rows(g.slot, r.data, at, g.data, n, inner, count, not waiting)
     if errors < 0:
         return 0
@@ -375,6 +399,7 @@ cdef bint add_at(object x, object key, object value) except -1:
     for d in range(w.ndim):
         if w.dims[d] != (p.dims[d] if d < p.ndim else v.dims[d - p.ndim + lead]):
             return False
+    not_captured("sums at places")
     report("add", put_rows(slot, v.data, at, w.data, n, inner, count, False))
     return True
 

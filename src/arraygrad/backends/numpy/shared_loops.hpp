@@ -1,10 +1,11 @@
 // The inner loops of inner_loops.hpp as rules call them: without the GIL where that pays, and shared by several threads
 // where that does (sharing.hpp).
-// May include: inner_loops.hpp, sharing.hpp, Python.h for the GIL. Knows neither Python objects nor NumPy.
+// May include: capture.hpp, inner_loops.hpp, sharing.hpp, Python.h for the GIL. Knows neither Python objects nor NumPy.
 //
 // When sharing pays was measured (docs/performance.md, Threads): a helper comes 10 to 60 us after it is called, and what
 // memory bounds gains only where caches no longer serve it.
 #pragma once
+#include "capture.hpp"
 #include "inner_loops.hpp"
 #include "sharing.hpp"
 
@@ -15,7 +16,7 @@ enum { NOGIL_SIZE = 20000 };
 
 // f() for so many elements, which returns error bits: without the GIL where there are enough of them.
 template <typename F> static inline int unlocked(std::ptrdiff_t size, F f) {
-    if (size < NOGIL_SIZE) return f();
+    if (size < NOGIL_SIZE || is_replaying) return f();
     PyThreadState* state = PyEval_SaveThread();
     const int errors = f();
     PyEval_RestoreThread(state);
@@ -45,8 +46,8 @@ static inline int cost_of(const char* ufunc) {
     return COST_DEAR;
 }
 
-static inline int share_unary(Team* team, const LoopSet* s, int slot, char* x, std::ptrdiff_t sx, char* out,
-                              std::ptrdiff_t so, std::ptrdiff_t n) {
+static inline int share_unary_now(Team* team, const LoopSet* s, int slot, char* x, std::ptrdiff_t sx, char* out,
+                                  std::ptrdiff_t so, std::ptrdiff_t n) {
     if (n < NOGIL_SIZE) return n ? run_unary(s, slot, x, sx, out, so, n) : 0;
     return unlocked(n, [=] {
         return in_pieces(team, n, worth_sharing(s->cost, sx), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
@@ -55,8 +56,23 @@ static inline int share_unary(Team* team, const LoopSet* s, int slot, char* x, s
     });
 }
 
-static inline int share_binary(Team* team, const LoopSet* s, int slot, char* a, std::ptrdiff_t sa, char* b,
-                               std::ptrdiff_t sb, char* out, std::ptrdiff_t so, std::ptrdiff_t n) {
+static inline int share_unary(Team* team, const LoopSet* s, int slot, char* x, std::ptrdiff_t sx, char* out,
+                              std::ptrdiff_t so, std::ptrdiff_t n) {
+    if (Capture* c = capture()) {
+        const std::ptrdiff_t item = item_size(slot), to = s->to_bool ? 1 : item;
+        const Span given = run_of(x, n, sx, item, READ), made = run_of(out, n, so ? so : to, to, WRITTEN);
+        if (n == 0) return 0;
+        if (n < NOGIL_SIZE)
+            return captured(c, s->name, {given, made},
+                            [=](char* const* p) { return run_unary(s, slot, p[0], sx, p[1], so, n); });
+        return captured(c, s->name, {given, made},
+                        [=](char* const* p) { return share_unary_now(team, s, slot, p[0], sx, p[1], so, n); });
+    }
+    return share_unary_now(team, s, slot, x, sx, out, so, n);
+}
+
+static inline int share_binary_now(Team* team, const LoopSet* s, int slot, char* a, std::ptrdiff_t sa, char* b,
+                                   std::ptrdiff_t sb, char* out, std::ptrdiff_t so, std::ptrdiff_t n) {
     if (n < NOGIL_SIZE) return n ? run_binary(s, slot, a, sa, b, sb, out, so, n) : 0;
     return unlocked(n, [=] {
         return in_pieces(team, n, worth_sharing(s->cost, item_size(slot)), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
@@ -65,8 +81,26 @@ static inline int share_binary(Team* team, const LoopSet* s, int slot, char* a, 
     });
 }
 
-static inline int share_rows(Team* team, const LoopSet* s, int slot, char* a, char* b, bool first, char* out,
-                             std::ptrdiff_t outer, std::ptrdiff_t inner) {
+static inline int share_binary(Team* team, const LoopSet* s, int slot, char* a, std::ptrdiff_t sa, char* b,
+                               std::ptrdiff_t sb, char* out, std::ptrdiff_t so, std::ptrdiff_t n) {
+    if (Capture* c = capture()) {
+        const std::ptrdiff_t item = item_size(slot), to = s->to_bool ? 1 : item;
+        const Span first = run_of(a, n, sa, item, READ), second = run_of(b, n, sb, item, READ);
+        const Span made = run_of(out, n, so ? so : to, to, WRITTEN);
+        if (n == 0) return 0;
+        if (n < NOGIL_SIZE)
+            return captured(c, s->name, {first, second, made}, [=](char* const* p) {
+                return run_binary(s, slot, p[0], sa, p[1], sb, p[2], so, n);
+            });
+        return captured(c, s->name, {first, second, made}, [=](char* const* p) {
+            return share_binary_now(team, s, slot, p[0], sa, p[1], sb, p[2], so, n);
+        });
+    }
+    return share_binary_now(team, s, slot, a, sa, b, sb, out, so, n);
+}
+
+static inline int share_rows_now(Team* team, const LoopSet* s, int slot, char* a, char* b, bool first, char* out,
+                                 std::ptrdiff_t outer, std::ptrdiff_t inner) {
     const std::ptrdiff_t item = item_size(slot), n = inner < 0 ? -inner : inner, row = n * item;
     const std::ptrdiff_t part = inner < 0 ? item : 0, to = s->to_bool ? n : row;
     return unlocked(outer * n, [=] {
@@ -77,9 +111,24 @@ static inline int share_rows(Team* team, const LoopSet* s, int slot, char* a, ch
     });
 }
 
+static inline int share_rows(Team* team, const LoopSet* s, int slot, char* a, char* b, bool first, char* out,
+                             std::ptrdiff_t outer, std::ptrdiff_t inner) {
+    if (Capture* c = capture()) {
+        const std::ptrdiff_t item = item_size(slot), n = inner < 0 ? -inner : inner, part = inner < 0 ? outer : n;
+        const std::ptrdiff_t to = s->to_bool ? 1 : item;
+        return captured(c, s->name,
+                        {run_of(a, first ? outer * n : part, item, item, READ),
+                         run_of(b, first ? part : outer * n, item, item, READ), run_of(out, outer * n, to, to, WRITTEN)},
+                        [=](char* const* p) {
+                            return share_rows_now(team, s, slot, p[0], p[1], first, p[2], outer, inner);
+                        });
+    }
+    return share_rows_now(team, s, slot, a, b, first, out, outer, inner);
+}
+
 // Sums within rows: a row is one thread's, so its order stays. Sums over all rows are one thread's altogether.
-static inline int share_sum(Team* team, const LoopSet* s, int slot, char* x, char* out, const Rows& r, char* start,
-                            std::ptrdiff_t groups) {
+static inline int share_sum_now(Team* team, const LoopSet* s, int slot, char* x, char* out, const Rows& r, char* start,
+                                std::ptrdiff_t groups) {
     return unlocked(groups * r.outer * r.inner, [=] {
         if (r.leading) return run_sum(s, slot, x, out, r, start, groups);
         const std::ptrdiff_t item = item_size(slot);
@@ -87,6 +136,19 @@ static inline int share_sum(Team* team, const LoopSet* s, int slot, char* x, cha
             return run_sum(s, slot, x + i * r.inner * item, out + i * item, Rows{m, r.inner, false, 1}, start);
         });
     });
+}
+
+static inline int share_sum(Team* team, const LoopSet* s, int slot, char* x, char* out, const Rows& r, char* start,
+                            std::ptrdiff_t groups) {
+    if (Capture* c = capture()) {
+        const std::ptrdiff_t item = item_size(slot), made = groups * (r.leading ? r.inner : r.outer);
+        const Rows rows = r;
+        return captured(c, "add.reduce",
+                        {run_of(x, groups * r.outer * r.inner, item, item, READ), run_of(start, 1, item, item, READ),
+                         run_of(out, made, item, item, WRITTEN)},
+                        [=](char* const* p) { return share_sum_now(team, s, slot, p[0], p[2], rows, p[1], groups); });
+    }
+    return share_sum_now(team, s, slot, x, out, r, start, groups);
 }
 
 // What two operands get of a gradient over which one was broadcast along the first axes and the other along the next:
@@ -130,12 +192,33 @@ static inline int run_sums_both_ways(const LoopSet* add, int slot, char* x, char
 
 static inline int share_sums_both_ways(const LoopSet* add, int slot, char* x, char* over, char* within,
                                        const SumsBothWays& s, double begin) {
+    if (Capture* c = capture()) {
+        const std::ptrdiff_t item = item_size(slot);
+        const SumsBothWays sums = s;
+        return captured(c, "add.reduce",
+                        {run_of(x, s.groups * s.rows * s.inner, item, item, READ),
+                         run_of(over, s.rows * s.inner, item, item, WRITTEN),
+                         run_of(within, s.groups * s.inner, item, item, WRITTEN)},
+                        [=](char* const* p) { return run_sums_both_ways(add, slot, p[0], p[1], p[2], sums, begin); });
+    }
     return unlocked(s.groups * s.rows * s.inner,
                     [&] { return run_sums_both_ways(add, slot, x, over, within, s, begin); });
 }
 
 static inline int share_product_sum(const LoopSet* add, const LoopSet* multiply, int slot, char* a, char* b, char* out,
                                     const Rows& r, char* start, char* row) {
+    if (Capture* c = capture()) {
+        const std::ptrdiff_t item = item_size(slot), n = r.outer * r.inner;
+        const Rows rows = r;
+        return captured(c, "multiply and add.reduce",
+                        {run_of(a, n, item, item, READ), run_of(b, n, item, item, READ),
+                         run_of(start, 1, item, item, READ),
+                         run_of(out, r.leading ? r.inner : r.outer, item, item, WRITTEN),
+                         run_of(row, r.inner, item, item, WRITTEN)},
+                        [=](char* const* p) {
+                            return run_product_sum(add, multiply, slot, p[0], p[1], p[3], rows, p[2], p[4]);
+                        });
+    }
     return unlocked(r.outer * r.inner, [=] { return run_product_sum(add, multiply, slot, a, b, out, r, start, row); });
 }
 

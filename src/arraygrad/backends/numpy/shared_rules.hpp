@@ -68,12 +68,53 @@ static inline int share_by(Team* team, const RuleKernel* k, int slot, const Oper
     });
 }
 
-static inline int share_rule(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const Operand* given,
-                             char* out, isize n) {
+static inline int share_rule_now(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot,
+                                 const Operand* given, char* out, isize n) {
     if (n < NOGIL_SIZE) return run_rule(k, loops, slot, given, out, n);
     return share_by(team, k, slot, given, n, [=](const Operand* part, isize i, isize m) {
         return run_rule(k, loops, slot, part, out + i * item_size(slot), m);
     });
+}
+
+// The operands of a rule's kernel, for a recording: the places that it gets in their order.
+struct Operands {
+    Operand given[MOST_OPERANDS];
+    const Operand* at(char* const* p, int n) {
+        for (int i = 0; i < n; i++) given[i].data = p[i];
+        return given;
+    }
+};
+
+// f(operands, out), run and noted. `first`: elements of the gradient, -1: as its step says.
+template <typename F>
+static inline int captured_rule(Capture* c, const RuleKernel* k, int slot, const Operand* given, char* out, isize n,
+                                isize first, F f) {
+    const isize item = item_size(slot);
+    const int count = k->n_operands;
+    Operands operands = {};
+    Span spans[MOST_OPERANDS];
+    for (int i = 0; i < MOST_OPERANDS; i++) {
+        operands.given[i] = given[i < count ? i : 0];
+        spans[i] = run_of(operands.given[i].data, i == 0 && first >= 0 ? first : operands.given[i].step ? n : 1, item, item,
+                          READ);
+    }
+    const Span made = run_of(out, n, item, item, WRITTEN);
+    static_assert(MOST_OPERANDS == 4, "places of a kernel");
+    return captured(c, k->operation, {spans[0], spans[1], spans[2], spans[3], made}, [=](char* const* p) {
+        Operands here = operands;
+        return f(here.at(p, count), p[4]);
+    });
+}
+
+static inline int share_rule(Team* team, const RuleKernel* k, const LoopSet* const* loops, int slot, const Operand* given,
+                             char* out, isize n) {
+    if (Capture* c = capture()) {
+        if (n == 0) return 0;
+        return captured_rule(c, k, slot, given, out, n, -1, [=](const Operand* at, char* to) {
+            return share_rule_now(team, k, loops, slot, at, to, n);
+        });
+    }
+    return share_rule_now(team, k, loops, slot, given, out, n);
 }
 
 // The same for a gradient that repeats; the step that `given` has for it does not count.
@@ -81,6 +122,12 @@ static inline int share_rule_of_repeats(Team* team, const RuleKernel* k, const L
                                         Operand* given, const Repeats& repeats, char* out, isize n) {
     const Repeats r = repeats;
     given[0].step = 0;
+    if (Capture* c = capture())
+        return captured_rule(c, k, slot, given, out, n, n / r.times, [=](const Operand* at, char* to) {
+            return share_by(team, k, slot, at, n, [=](const Operand* part, isize i, isize m) {
+                return run_rule_of_repeats(k, loops, slot, part, r, to + i * item_size(slot), i, m);
+            });
+        });
     return share_by(team, k, slot, given, n, [=](const Operand* part, isize i, isize m) {
         return run_rule_of_repeats(k, loops, slot, part, r, out + i * item_size(slot), i, m);
     });
@@ -88,6 +135,16 @@ static inline int share_rule_of_repeats(Team* team, const RuleKernel* k, const L
 
 // Written out: what stands for `n` elements.
 static inline void unlocked_repeats(int slot, const char* g, const Repeats& r, char* out, isize n) {
+    if (Capture* c = capture()) {
+        const isize item = item_size(slot);
+        const Repeats repeats = r;
+        captured(c, "repeat", {run_of(g, n / r.times, item, item, READ), run_of(out, n, item, item, WRITTEN)},
+                 [=](char* const* p) {
+                     write_repeats(slot, p[0], repeats, p[1], 0, n);
+                     return 0;
+                 });
+        return;
+    }
     unlocked(n, [=] {
         write_repeats(slot, g, r, out, 0, n);
         return 0;
@@ -99,6 +156,15 @@ static inline int share_pair(Team* team, const RuleKernel* k, const LoopSet* con
                              isize sg, const ArrayView* y, char* out) {
     const isize n = y->size;
     const Operand given[2] = {{g, sg, 0}, {y->data, 1, n == 1 ? single_step(y, slot) : 0}};
+    if (Capture* c = capture()) {
+        if (n == 0) return 0;
+        return captured_rule(c, k, slot, given, out, n, -1, [=](const Operand* at, char* to) {
+            if (n >= NOGIL_SIZE) return share_rule_now(team, k, loops, slot, at, to, n);
+            if (k->n_steps > 1) return run_dense_blocks(k, loops, slot, at, to, n);
+            const char* in[2] = {at[0].data, at[1].data};
+            return run_arithmetic(k->steps, slot, in, sg ? 0 : k->steps->any, to, n);
+        });
+    }
     if (n >= NOGIL_SIZE) return share_rule(team, k, loops, slot, given, out, n);
     if (k->n_steps > 1) return n ? run_dense_blocks(k, loops, slot, given, out, n) : 0;
     const char* in[2] = {g, y->data};

@@ -1,5 +1,5 @@
 // Sine and cosine of the same numbers in one pass, and loops for those of float32.
-// May include: inner_loops.hpp.
+// May include: capture.hpp, inner_loops.hpp.
 //
 // Note [Sines and cosines]
 // ~~~~~~~~~~~~~~~~~~~~~~~~
@@ -25,6 +25,7 @@
 #include <limits>
 #include <vector>
 
+#include "capture.hpp"
 #include "inner_loops.hpp"
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
@@ -194,8 +195,8 @@ static inline void sine_and_cosine(double x, double* sine, double* cosine) {
 #endif
 
 // Both functions of dense arrays. Returns the error bits. float32: only where `are_ours`.
-static inline int run_sines(const LoopSet* sine_loops, const LoopSet* cosine_loops, int slot, const char* x, char* sine,
-                            char* cosine, std::ptrdiff_t n) {
+static inline int run_sines_now(const LoopSet* sine_loops, const LoopSet* cosine_loops, int slot, const char* x,
+                                char* sine, char* cosine, std::ptrdiff_t n) {
     fp_begin();
     if (slot == SLOT_F64) {
         const double* from = (const double*)x;
@@ -212,6 +213,20 @@ static inline int run_sines(const LoopSet* sine_loops, const LoopSet* cosine_loo
 #endif
     (void)sine_loops, (void)cosine_loops;
     return fp_end();
+}
+
+static inline int run_sines(const LoopSet* sine_loops, const LoopSet* cosine_loops, int slot, const char* x, char* sine,
+                            char* cosine, std::ptrdiff_t n) {
+    if (Capture* c = capture()) {
+        const std::ptrdiff_t item = item_size(slot);
+        return captured(c, "sine and cosine",
+                        {run_of(x, n, item, item, READ), run_of(sine, n, item, item, WRITTEN),
+                         run_of(cosine, n, item, item, WRITTEN)},
+                        [=](char* const* p) {
+                            return run_sines_now(sine_loops, cosine_loops, slot, p[0], p[1], p[2], n);
+                        });
+    }
+    return run_sines_now(sine_loops, cosine_loops, slot, x, sine, cosine, n);
 }
 
 // Whether the float64 loops of NumPy give the bits of sincos.

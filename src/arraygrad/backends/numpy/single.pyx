@@ -2,8 +2,8 @@
 # Note [Single numbers] in single.hpp, and Note [Numbers] in engine/numbers.pyx.
 # May import: engine.arrayops, engine.node, core.op, core.value, backends.numpy.loops.
 from arraygrad.backends.numpy.loops cimport (
-    KIND_UNARY, SLOT_F64, ArrayView, LoopSet, empty_c, empty_of, fast_enabled, has_axes, item_size, new_number,
-    read_number, share_unary, view_of, zeros_for,
+    KIND_UNARY, SLOT_F64, ArrayView, LoopSet, empty_c, empty_of, fast_enabled, has_axes, is_captured, item_size,
+    new_number, read_number, share_unary, view_of, zeros_for,
 )
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from libc.stdint cimport uint64_t
@@ -41,7 +41,8 @@ cdef object single_loop(const LoopSet* loops, object a, object b, object out):
     """
     cdef ArrayView v
     cdef double x, y, r
-    if not loops.single or has_axes(a) or has_axes(b) or not read_single(a, &x) or not read_single(b, &y):
+    if not loops.single or is_captured() or has_axes(a) or has_axes(b) or not read_single(a, &x) \
+            or not read_single(b, &y):
         return None
     if not single_result(loops.single, x, y, &r):
         return None
@@ -61,7 +62,7 @@ cdef object single_element(object array, object key, uint64_t* number):
     cdef ArrayView v, r
     cdef char* place
     cdef object out
-    if not fast_enabled() or view_of(array, &v) < 0 or v.slot > SLOT_F64:
+    if not fast_enabled() or is_captured() or view_of(array, &v) < 0 or v.slot > SLOT_F64:
         return None
     place = element_number(&v, key, number)
     if place == NULL:
@@ -76,7 +77,7 @@ cdef bint single_number_at(object array, object key, uint64_t* number, double* x
     """array[key] in double precision, where single_element serves it. False: anything else."""
     cdef ArrayView v
     cdef char* place
-    if not fast_enabled() or view_of(array, &v) != SLOT_F64:
+    if not fast_enabled() or is_captured() or view_of(array, &v) != SLOT_F64:
         return False
     place = element_number(&v, key, number)
     if place == NULL:
@@ -89,7 +90,7 @@ cdef object array_of_numbers(int ndim, const Py_ssize_t* dims, const double* num
     """A new array with these numbers in row-major order; None: fast paths are off."""
     cdef ArrayView v
     cdef object out
-    if not fast_enabled():
+    if not fast_enabled() or is_captured():
         return None
     out = empty_of(SLOT_F64, ndim, dims, False)
     view_of(out, &v)
@@ -107,7 +108,7 @@ cdef bint put_single(object array, object key, object value, uint64_t* where) ex
     cdef char* place
     cdef double number[2]
     cdef char* read = <char*>number
-    if not fast_enabled() or view_of(array, &v) < 0 or v.slot > SLOT_F64 or not v.writeable:
+    if not fast_enabled() or is_captured() or view_of(array, &v) < 0 or v.slot > SLOT_F64 or not v.writeable:
         return False
     place = element_number(&v, key, where)
     if place == NULL:
@@ -126,7 +127,7 @@ cdef bint put_single(object array, object key, object value, uint64_t* where) ex
 
 cdef bint read_number_array(object grad, double* x) noexcept:
     cdef ArrayView v
-    if view_of(grad, &v) != SLOT_F64 or v.ndim:
+    if is_captured() or view_of(grad, &v) != SLOT_F64 or v.ndim:
         return False
     x[0] = (<double*>v.data)[0]
     return True
@@ -136,6 +137,8 @@ cdef object with_element(object held, GradMeta meta, uint64_t place, double x):
     """`held`, or zeros that match `meta`, with x added to one element. None: declined."""
     cdef ArrayView v
     cdef object whole = held
+    if is_captured():
+        return None
     if held is None:
         if meta.ndim > 8:
             return None
@@ -153,7 +156,7 @@ cdef bint element_taken(object held, uint64_t place, double* x) noexcept:
     """Read an element of a gradient and leave zero there. False: declined."""
     cdef ArrayView v
     cdef double* at
-    if view_of(held, &v) != SLOT_F64 or not v.writeable or place >= <uint64_t>v.size:
+    if is_captured() or view_of(held, &v) != SLOT_F64 or not v.writeable or place >= <uint64_t>v.size:
         return False
     at = <double*>numbered_element(&v, place)
     x[0] = at[0]
