@@ -23,24 +23,27 @@ def program_function(program):
     return run
 
 
+def moved(arrays, seed):
+    rng = np.random.default_rng(seed)
+    return [np.asarray(a * rng.uniform(0.7, 1.3, a.shape), a.dtype) for a in arrays]
+
+
 def test_random_programs_replay_with_the_bits_of_plain_runs():
     recorded = tried = 0
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in range(120):
             program = Generator(seed).program()
-            if program is None or "ag." in "".join(step.code for step in program.steps):
+            if program is None:
                 continue
-            run, arrays = program_function(program), [np.asarray(a).copy() for a in program.leaves.values()]
-            others = [np.asarray(a * (1 + 1e-6), a.dtype) for a in arrays]
+            run, arrays = program_function(program), [np.array(a) for a in program.leaves.values()]
+            replay = record(run, arrays, moved(arrays, seed))
             tried += 1
-            replay = record(run, arrays, others)
             recorded += replay.failure is None
-            third = [np.asarray(a * (1 - 1e-6), a.dtype) for a in arrays]
-            for values in (arrays, others, third):
+            for values in (arrays, *(moved(arrays, seed + k) for k in (1, 2, 3))):
                 same(replay(*values), plainly(run, values))
-    assert tried > 60
-    assert recorded > 0.2 * tried
+    assert tried > 100
+    assert recorded > 10  # many make arrays of their own, which are refused
 
 
 def same(found, expected):

@@ -135,8 +135,28 @@ cdef int enter(Value v) except -1:
     return 0
 
 
+cdef object _read_watch = None          # see set_read_watch
+
+
+def set_read_watch(watch):
+    """Have `watch(raw array, "raw_array")` called whenever Python code of ours reads an array; None: no longer. Returns
+    the previous one. For recordings.
+    """
+    global _read_watch
+    previous = _read_watch
+    _read_watch = watch
+    return previous
+
+
 def raw_array(TensorBase t not None):
     """`t.array` for code that only reads it and does not keep it: its memory does not count as given away."""
+    if _read_watch is not None:
+        _read_watch(t.value.raw, "raw_array")
+    return t.value.raw
+
+
+def raw_handle(TensorBase t not None):
+    """`raw_array` for code that hands the array on and does not look at its values."""
     return t.value.raw
 
 

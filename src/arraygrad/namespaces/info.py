@@ -3,7 +3,7 @@
 May import: core.given, ops, core.tensor, namespaces.bind, namespaces.docstrings.
 """
 
-from arraygrad.core.given import raw_array
+from arraygrad.core.given import raw_handle
 from arraygrad.core.tensor import Tensor
 from arraygrad.namespaces.bind import DTYPES
 from arraygrad.namespaces.docstrings import documented
@@ -96,7 +96,7 @@ def make_info(raw, module, choose=None):
 
 def unwrap(value):
     """The raw array of a Tensor; anything else as it is."""
-    return raw_array(value) if isinstance(value, Tensor) else value
+    return raw_handle(value) if isinstance(value, Tensor) else value
 
 
 def broadcast(shapes):

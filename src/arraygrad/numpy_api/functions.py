@@ -18,7 +18,7 @@ import numpy
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from arraygrad.core.convert import numpy_is_kept, place
-from arraygrad.core.given import raw_array
+from arraygrad.core.given import raw_array, raw_handle
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.tensor import Tensor, backend_of, wrap_raw
 from arraygrad.engine.node import is_grad_enabled
@@ -140,7 +140,7 @@ def _tensors_in(given, found):
 
 def _are_numpys(given):
     """Whether there are Tensors, all over arrays of NumPy's."""
-    return bool(given) and all(type(raw_array(t)) is numpy.ndarray for t in given)
+    return bool(given) and all(type(raw_handle(t)) is numpy.ndarray for t in given)
 
 
 def _plain(arg):
@@ -157,7 +157,9 @@ def _is_new(values, given):
     """Whether results share no memory with the Tensors that were given."""
     if isinstance(values, list | tuple):
         return all(_is_new(value, given) for value in values)
-    return not isinstance(values, numpy.ndarray) or not any(numpy.may_share_memory(values, raw_array(t)) for t in given)
+    return not isinstance(values, numpy.ndarray) or not any(
+        numpy.may_share_memory(values, raw_handle(t)) for t in given
+    )
 
 
 def _wrapped(values, like):
@@ -285,7 +287,7 @@ def backend_among(args):
 def tensors(*args):
     """Arguments as Tensors of the backend of the one that is a Tensor already."""
     like = tensor_among(args)
-    if like is None or isinstance(raw_array(like), numpy.ndarray):
+    if like is None or isinstance(raw_handle(like), numpy.ndarray):
         backend = None if like is None else backend_of(like)
         return [arg if isinstance(arg, Tensor) else to_tensor(arg, backend) for arg in args]
     backend, device = backend_of(like), like.device
@@ -297,8 +299,8 @@ def operands(*args):
     strong = tensors(*[arg for arg in args if type(arg) not in _PYTHON_SCALARS])
     if len(strong) == len(args) or not strong:
         return tensors(*args)
-    like = next((t for t in strong if not isinstance(raw_array(t), numpy.ndarray)), strong[0])
-    backend, host_memory = backend_of(like), isinstance(raw_array(like), numpy.ndarray)
+    like = next((t for t in strong if not isinstance(raw_handle(t), numpy.ndarray)), strong[0])
+    backend, host_memory = backend_of(like), isinstance(raw_handle(like), numpy.ndarray)
     common = F["result_type"](*strong)
     weak = host_memory or backend.xp.isdtype(common, ("real floating", "complex floating"))
     rest = iter(strong)
@@ -533,7 +535,7 @@ def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, 
         found = F["broadcast_to"](value, a.shape).copy()
     else:
         found = F["full_like"](a, fill_value, dtype=dtype, device=device)
-    raw = raw_array(a)
+    raw = raw_handle(a)
     if order is None or order.upper() == "K" or type(raw) is not numpy.ndarray:
         return found
     columns = order.upper() == "F" or (order.upper() == "A" and raw.flags.fnc)
@@ -619,7 +621,7 @@ def host(arg):
 def beside(array, like):
     """A constant, made on the host, as a Tensor of the backend and on the device of the Tensor `like`."""
     backend = backend_of(like)
-    device = None if isinstance(raw_array(like), numpy.ndarray) else like.device
+    device = None if isinstance(raw_handle(like), numpy.ndarray) else like.device
     return wrap_raw(backend.wrap_raw(backend.asarray(numpy.asarray(array), None, device)))
 
 

@@ -32,7 +32,7 @@ from arraygrad._hints import unexpected
 from arraygrad._progress import progress as progress_bar
 from arraygrad.adoption.setting import adopted
 from arraygrad.core.containers import LEAF, unflatten
-from arraygrad.core.given import raw_array
+from arraygrad.core.given import raw_handle
 from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
 from arraygrad.transforms.jacobians import forward_blocks, reverse_blocks
 from arraygrad.transforms.trace import (
@@ -603,7 +603,7 @@ class _Product(Transformed):
 
 def _raw_in(given):
     """The raw arrays among Tensors and arrays, and those that the Tensors show."""
-    return [raw_array(g) if isinstance(g, Tensor) else g for g in given]
+    return [raw_handle(g) if isinstance(g, Tensor) else g for g in given]
 
 
 def _broadcasts(shape, result):

@@ -18,7 +18,7 @@ import numpy
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.places import ProgramPlace, is_raised_by_us, told_of, value_met, warn_at
 from arraygrad.core.containers import LEAF, align, flatten, leaf_names, stands_for, unflatten
-from arraygrad.core.given import raw_array
+from arraygrad.core.given import raw_handle
 from arraygrad.core.inplace import is_scalar
 from arraygrad.core.tensor import (
     Tensor,
@@ -425,7 +425,7 @@ class Trace(Traced):
         for leaf in flatten(self.args)[0]:
             if type(leaf) is float:  # long lists of them are common
                 continue
-            raw = raw_array(leaf) if isinstance(leaf, Tensor) else leaf
+            raw = raw_handle(leaf) if isinstance(leaf, Tensor) else leaf
             if isinstance(raw, (float, complex, int, *STATIC_TYPES)) and not isinstance(raw, numpy.generic):
                 continue
             try:
@@ -492,7 +492,7 @@ class Trace(Traced):
         """A derivative of an output (raw, or a Tensor) in the form of its value."""
         if isinstance(derivative, Tensor) and (not self.plain or derivative.requires_grad):
             return derivative
-        raw = raw_array(derivative) if isinstance(derivative, Tensor) else derivative
+        raw = raw_handle(derivative) if isinstance(derivative, Tensor) else derivative
         if not self.plain:
             return wrap_raw(raw) if isinstance(output, Tensor) else raw
         if raw.ndim or not isinstance(output, Tensor):
@@ -526,7 +526,7 @@ def run(roots, cotangents, edges, *, create_graph, keep_graph):
     if create_graph:
         given = [c if isinstance(c, Tensor) else wrap_raw(c) for c in cotangents]
     else:
-        given = [raw_array(c) if isinstance(c, Tensor) else c for c in cotangents]
+        given = [raw_handle(c) if isinstance(c, Tensor) else c for c in cotangents]
     return execute(roots, given, keep_graph=keep_graph, create_graph=create_graph, accumulate_grad=False, inputs=edges)
 
 

@@ -20,8 +20,8 @@ from arraygrad.backends.numpy.loops cimport (
     KIND_BINARY, KIND_CALL, KIND_DIRECT, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE,
     KIND_TABLE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap,
     cloned, fast_enabled, forward_ptr, has_axes, held_once, is_captured, is_scalar, item_size, keep_for_reuse,
-    laid_out_as, loop_set, new_number, ones_for, reduce_by, same_shape, single_number, sum_to, unary_loop, view_of,
-    wrapped, zeros_for,
+    laid_out_as, loop_set, new_number, not_captured, ones_for, reduce_by, same_shape, single_number, sum_to, unary_loop,
+    view_of, wrapped, zeros_for,
 )
 from arraygrad.backends.numpy.powers cimport power, power_by_operator
 from arraygrad.backends.numpy.plans cimport KIND_PLANNED, planned
@@ -472,6 +472,7 @@ cdef class NumpyOps(Backend):
     cpdef int add_at(self, object raw, object key, object value) except -1:
         """Add `value` to raw[key] in place, once for every time an element is named."""
         if not fast_enabled() or bounds_overlap(raw, value) or not add_rows_at(raw, key, value):
+            not_captured("sums at places")
             _add.at(raw, key, value)
         return 0
 

@@ -11,7 +11,7 @@ from arraygrad.backends.numpy.elementwise cimport (
 )
 from arraygrad.backends.numpy.loops cimport (
     SLOT_C64, SLOT_F64, ArrayView, LoopSet, binary_loop, common_step, copy_into, empty_dense,
-    empty_of, loop_set, report, same_shape, view_of,
+    empty_of, loop_set, not_captured, report, same_shape, view_of,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport waiting_gradient
@@ -90,6 +90,7 @@ cdef int rule_part(Node node, Frame f) except -1:
             return 0
     whole = waiting_gradient(node)
     if whole is not None and view_of(whole, &w) == slot + SLOT_C64 and w.writeable and same_shape(&w, &g):
+        not_captured("a part of complex numbers in place")
         step = common_step(&g, &w) if is_dense(&w) else -1
         if step >= 0:
             report("add", put_parts(slot != SLOT_F64, g.data, step, w.data, g.size, imaginary, True))

@@ -12,7 +12,7 @@ from arraygrad.backends.numpy.gufuncs cimport (
 )
 from arraygrad.backends.numpy.loops cimport (
     FPE_DIVIDE, FPE_INVALID, FPE_OVER, SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, copy_into, dot, empty_of, fast_enabled,
-    fp_begin, fp_end, is_captured, item_size, report, transposed, view_of,
+    fp_begin, fp_end, is_captured, item_size, not_captured, report, transposed, view_of,
 )
 from arraygrad.backends.numpy.stacks cimport determinants_of_stack, qr_of_stack
 from arraygrad.core.op cimport SAVE_INPUT
@@ -440,6 +440,7 @@ def qr_gradient(g_q, g_r, q, r):
         other = product(g_q, q, True, False)
         view_of(other, &o)
         if lower is None:
+            not_captured("a matrix in place")
             run_negate(slot, o.data, o.size)
             lower = other
         else:
@@ -447,6 +448,7 @@ def qr_gradient(g_q, g_r, q, r):
             run_subtract(slot, t.data, o.data, t.size)
     view_of(lower, &o)
     fp_begin()
+    not_captured("a matrix in place")
     run_mirror_lower(slot, o.data, v.dims[1])
     total = product(q, lower, False, False)
     view_of(total, &o)
@@ -464,6 +466,7 @@ cdef object outside(int slot, object turn, object g, const char* values, Py_ssiz
     view_of(turn, &a)
     view_of(g, &b)
     fp_begin()
+    not_captured("a matrix in place")
     run_outside(slot, b.data, a.data, values, rows, columns, by_row)
     return None if fp_end() & SERIOUS else turn
 
@@ -514,6 +517,7 @@ def svd_gradient(g_u, g_s, g_vh, u, s, vh):
             return None
         side = product(side, vh, False, False)
         view_of(side, &a)
+        not_captured("a matrix in place")
         run_add(slot, c.data, a.data, c.size)
     if g_vh is not None and n > k:
         side = outside(slot, product(turn_v, vh, True, False), g_vh, v.data, k, n, True)
@@ -521,6 +525,7 @@ def svd_gradient(g_u, g_s, g_vh, u, s, vh):
             return None
         side = product(u, side, False, False)
         view_of(side, &a)
+        not_captured("a matrix in place")
         run_add(slot, c.data, a.data, c.size)
     return out
 
@@ -548,6 +553,7 @@ def eigh_gradient(g_l, g_v, values, v, upper):
     turn = product(v, g_v, True, False)
     view_of(turn, &a)
     fp_begin()
+    not_captured("a matrix in place")
     run_eigh_inner(slot, w.data, at_l, a.data, w.size)
     if fp_end() & SERIOUS:
         return None

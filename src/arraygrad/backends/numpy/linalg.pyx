@@ -24,7 +24,7 @@ from arraygrad.backends.numpy.elementwise cimport (
 )
 from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, dot, empty_c, has_products, item_size,
-    loop_set, report, reshaped, transposed, unary_loop, view_of,
+    loop_set, not_captured, report, reshaped, transposed, unary_loop, view_of,
 )
 from arraygrad.backends.numpy.recordings cimport ufunc_of
 from arraygrad.backends.numpy.small_products cimport small_product
@@ -435,6 +435,7 @@ cdef object forward_solve(object args):
     view_of(factors, &v)
     view_of(out, &p)
     cdef int64_t* at = <int64_t*><char*>pivots
+    not_captured("a factorization")
     with nogil:
         solved = run_decompose(_lapack, slot, v.data, at, n) and \
             run_substitute(_lapack, slot, v.data, at, p.data, n, columns, False)
@@ -468,6 +469,7 @@ cdef object substituted(Node node, object g):
     view_of(factors, &v)
     view_of(out, &w)
     cdef int64_t* at = <int64_t*><char*>(<bytearray>pivots)
+    not_captured("a factorization")
     with nogil:
         solved = run_substitute(_lapack, v.slot, v.data, at, w.data, v.dims[0], w.size // v.dims[0], True)
     return rows_of(out) if solved else None
@@ -490,6 +492,7 @@ cdef object gradient_by_lapack(object factor, object g, bint upper):
             factor = rows_of(columns_of(factor))
     view_of(factor, &l)
     view_of(work, &w)
+    not_captured("a factorization")
     with nogil:
         done = run_factor_gradient(_lapack, l.slot, l.data, w.data, l.dims[0])
     if not done:

@@ -28,7 +28,7 @@ from arraygrad.backends.numpy.elementwise cimport (
 )
 from arraygrad.backends.numpy.loops cimport (
     SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, empty_of, fast_enabled, loop_set,
-    share_binary, share_unary, unary_loop, view_of,
+    not_captured, share_binary, share_unary, unary_loop, view_of,
 )
 from arraygrad.backends.numpy.single cimport SINGLE_MULTIPLY, kept_number, serve_numbers, single_result
 from arraygrad.engine.free_threading cimport FREE_THREADED
@@ -146,6 +146,7 @@ cdef int special_number(object b, double* value, int* kind) except -2:
         if view_of(b, &v) < 0 or v.ndim != 0 or v.slot > SLOT_F64:
             return -1
         kind[0] = ARRAY
+        not_captured("a power by the value of an array")
         value[0] = (<double*>v.data)[0] if v.slot == SLOT_F64 else (<float*>v.data)[0]
     for k in range(N_SPECIAL):
         if SPECIAL[k] == value[0]:
@@ -289,6 +290,7 @@ cdef int rule_pow(Node node, Frame f) except -1:
     if is_number(number):
         p = PyFloat_AS_DOUBLE(number) if PyFloat_CheckExact(number) else PyLong_AsDouble(number)
     elif real_view(number, &v) == slot and v.ndim == 0:
+        not_captured("a power by the value of an array")
         p = (<double*>v.data)[0] if slot == SLOT_F64 else (<float*>v.data)[0]
     else:
         return rule_of_table(node, f)

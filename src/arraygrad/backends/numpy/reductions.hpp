@@ -115,6 +115,19 @@ static inline int run_rows_of(const RowStep* step, row_kernel kernel, const RowL
                     step->declined);
 }
 
+// all_finite, as a look of a rule: a replay with other values stops there.
+static inline bool looks_finite(int slot, const char* x, isize n) {
+    const bool finite = all_finite(slot, x, n);
+    Capture* c = capture();
+    if (c && !finite) c->fail("a rule of what is not finite");
+    else if (c) {
+        const int stopped = 1 << 30;
+        captured(c, "finite", {run_of(x, n, item_size(slot), item_size(slot), READ)},
+                 [=](char* const* p) { return all_finite(slot, p[0], n) ? 0 : stopped; }, stopped);
+    }
+    return finite;
+}
+
 // Elements of the working space of a step.
 static inline isize room_for(const RowStep* s, const Lines* l) {
     return s->room == ROOM_OF_LINES ? softmax_room(l) : s->room == ROOM_OF_A_STEP ? l->behind : l->results;

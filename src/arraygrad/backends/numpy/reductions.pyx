@@ -108,7 +108,7 @@ cdef extern from "reductions.hpp" namespace "arraygrad":
     Py_ssize_t room_for(const RowStep* s, const Lines* l) noexcept
     int run_rows_of(const RowStep* step, row_kernel kernel, const RowLoops* loops, const ArrayView* given, int n,
                     const ArrayView* out, char* room, Py_ssize_t room_size, const Lines* l, bint adds) noexcept
-    bint all_finite(int slot, const char* x, Py_ssize_t n) noexcept
+    bint looks_finite(int slot, const char* x, Py_ssize_t n) noexcept
     row_kernel quotients
     row_kernel backward_recurrence "arraygrad::reversed_recurrence"
 
@@ -441,7 +441,7 @@ cdef int rule_reduction(Node node, Frame f) except -1:
             return 0 if r.finish == AS_IT_IS else deviations_by_parts(node, f, r, base, &v, mask)
     while r.operands[k] != 0:
         out = operand(node, f, r.operands[k], base, &v, &l, &o)
-        if out is None or r.finite and r.operands[k] == c"a" and not all_finite(o.slot, o.data, o.size):
+        if out is None or r.finite and r.operands[k] == c"a" and not looks_finite(o.slot, o.data, o.size):
             return 0
         given[k] = o
         if out is not base:

@@ -22,7 +22,8 @@ import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out
 from arraygrad.backends.numpy.loops cimport (
-    ArrayView, copy_into, empty_c, item_size, mirrored, positions_of, report, same_shape, strided, view_of, zeros_c,
+    ArrayView, copy_into, empty_c, item_size, mirrored, not_captured, positions_of, report, same_shape, strided,
+    view_of, zeros_c,
 )
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport leave_partial
@@ -128,6 +129,7 @@ cdef object summed_windows(Node node, object grad, object key):
         view_of(grad, &g)
     for d in range(r.ndim):
         steps[d] = r.strides[d] // item_size(slot)
+    not_captured("sums of windows")
     report("add", add_strided(slot, g.data, r.data, r.dims, steps, r.ndim, r.size,
                               line_axis(<tuple>axes, r.dims, steps, meta.ndim, r.ndim)))
     return out
@@ -149,6 +151,7 @@ cdef object windows_at(object out, object grad, list key, int nd, const Py_ssize
     for d in range(nd):
         steps[d] = strides[d] // item_size(slot)
     view_of(out, &o)
+    not_captured("sums of windows")
     report("add", add_strided_at(slot, g.data, o.data, places, n, dims, steps, lead, nd))
     return out
 
@@ -176,6 +179,7 @@ cdef object spread_region(PartialGradient p):
     out = zeros_c(grad, v.ndim, v.dims)
     if type(key) is list:
         rows = (-1, *v_shape(&v, key[1]))
+        not_captured("sums of windows")
         _add_at(out.reshape(rows), key[0], grad.reshape(rows))
     else:
         out[key] = grad
