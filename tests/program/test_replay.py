@@ -127,7 +127,7 @@ def test_a_kalman_filter():
             loss = loss + xp.sum(e * (inverse @ e))
         return loss
 
-    check(gradient(f), [np.eye(n) + 0.1 * normal(n, n)])
+    check(gradient(f), [np.eye(n) + 0.1 * normal(n, n)], calls=len(measured))  # the rule of inv
 
 
 def test_a_heat_stencil_in_place():
@@ -319,6 +319,12 @@ def test_linear_algebra(name):
 
     values = [normal(4, 4, seed=k) for k in range(4)]
     right_for(gradient(f), [[values[0]], [values[1]]], [[v] for v in values])
+
+
+def test_a_rule_of_the_table_keeps_its_bits():
+    run = gradient(lambda x: xp.sum(ag.special.kn(2, x)))
+    values = [np.linspace(0.5, 5.0, 40) * s for s in (1.0, 1.1, 1.2, 0.9)]
+    right_for(run, [[values[0]], [values[1]]], [[v] for v in values])
 
 
 # What can't be recorded runs as ever

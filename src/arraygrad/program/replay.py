@@ -1,7 +1,6 @@
 """Functions of arrays as programs: recorded while they run as ever, replayed without Python. Private as yet.
 
-May import: backends.numpy.recordings, core.apply, core.convert, core.given, core.nodes, core.tensor, engine.modes,
-numpy.
+May import: backends.numpy.recordings, core.apply, core.convert, core.given, core.nodes, core.tensor, numpy.
 
 Note [Recorded programs]
 ~~~~~~~~~~~~~~~~~~~~~~~~
@@ -36,10 +35,9 @@ import numpy
 from arraygrad.backends.numpy.recordings import Recorded, by_door
 from arraygrad.core.apply import pop_op_hooks, push_op_hooks
 from arraygrad.core.convert import set_value_watch
-from arraygrad.core.given import raw_handle, set_read_watch
+from arraygrad.core.given import set_read_watch
 from arraygrad.core.nodes import set_rule_door
-from arraygrad.core.tensor import Tensor, asarray, backend_of, set_grad_mode, wrap_raw
-from arraygrad.engine.modes import Mode
+from arraygrad.core.tensor import Tensor, asarray, backend_of
 
 __all__ = ["Replay", "record"]
 
@@ -120,29 +118,10 @@ def plainly(function: Callable, arrays: Any) -> list[numpy.ndarray]:
 
 
 def _rule(rule: Callable, args: tuple) -> Any:
-    """A rule of the table on raw arrays; noted as what it computes on Tensors, if that has the same bits."""
+    """A rule of the table on raw arrays: a call, as what it computes on Tensors may round otherwise."""
     if any(arg is _NUMPY.graph_xp or isinstance(arg, Tensor) for arg in args):
         return rule(*args)  # with create_graph: its operations are noted
-    return by_door(rule, args, _on_tensors)
-
-
-def _on_tensors(rule: Callable, args: tuple) -> Any:
-    with Mode(set_grad_mode, False):
-        return _raw(rule(*[_as_tensor(arg) for arg in args]))
-
-
-def _as_tensor(arg: Any) -> Any:
-    if type(arg) is numpy.ndarray:
-        return wrap_raw(arg)
-    if type(arg) in (list, tuple):
-        return type(arg)([_as_tensor(one) for one in arg])
-    return _NUMPY.graph_xp if arg is _NUMPY.rule_xp else arg
-
-
-def _raw(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return raw_handle(value)
-    return [_raw(one) for one in value] if isinstance(value, (list, tuple)) else value
+    return by_door(rule, args)
 
 
 def _recorded(function: Callable, arrays: list[numpy.ndarray]) -> tuple[Recorded, list[numpy.ndarray]]:
