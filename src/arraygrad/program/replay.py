@@ -188,6 +188,8 @@ def record(function: Callable, *examples: list[Any]) -> Replay:
         failure = "what was recorded differs from a plain run"
     if failure is None and not first.same_as(second):
         failure = "two recordings differ: it reads what changes"
+    if failure is None and not all(one.flags.writeable for _, _, found in first.calls for one in found):
+        failure = "a call gives a read-only array, which can't be filled again"
     del second, made
     if failure is None and first.held():
         gc.collect()
