@@ -120,7 +120,7 @@ def test_integers_that_do_not_fit_are_declined():
 
 
 def test_a_loop_that_gives_something_else_is_not_used():
-    assert dtypes_of(scipy_special.beta) == ["dd", "ff"]
+    assert sorted(dtypes_of(scipy_special.beta)) == ["dd", "ff"]
     assert dtypes_of(scipy_special.beta, scipy_special.betaln) == []
 
 

@@ -18,6 +18,13 @@
 # A Tensor keeps its graph alive, and with that the arrays of the program. So most margins are kept as plain values, of
 # large arrays a sample of their elements. `recorded` and `recent` have the few whose derivatives are asked for.
 # Guarded by tests/adoption/test_own_searches.py.
+#
+# Note [Values that are equal]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# Two numbers that were computed apart are hardly ever equal. Where a recorded one is equal to one that the program has
+# from elsewhere, it most often asks a cache whether what it keeps was computed for this value: what was kept then is a
+# constant, and the gradient through it is lost. So a comparison for equality whose answer is that all elements are
+# equal is told to `_equal`, which knows what else may be equal (autograd/kept_values.py).
 import numpy
 
 from cpython.object cimport PyObject
@@ -55,10 +62,13 @@ cdef enum:
 
 cdef frozenset deciding = frozenset(
     ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "sign", "signbit", "copysign"))
+cdef frozenset equalities = frozenset(("equal", "not_equal"))
+cdef frozenset comparing = frozenset(("array_equal", "array_equiv", "allclose", "isclose"))
 cdef frozenset ordering = frozenset(("argmin", "argmax", "nanargmin", "nanargmax", "argsort", "argpartition"))
 cdef object _selects = None
 cdef object _approach = None
 cdef object _factors = None
+cdef object _equal = None
 
 
 def set_criteria(selects, approach, factors):
@@ -71,6 +81,12 @@ def set_criteria(selects, approach, factors):
     """
     global _selects, _approach, _factors
     _selects, _approach, _factors = selects, approach, factors
+
+
+def set_equality(told):
+    """Have `told(a, b)` called where a transform's function has compared two values, a Tensor among them, as equal."""
+    global _equal
+    _equal = told
 
 
 cdef class Decided:
@@ -143,10 +159,28 @@ cdef int decided(Op op, object a, object b, TensorBase out) except -1:
     cdef PyFrameObject* here
     if arraygrad_decisions == NULL or op.name not in deciding or not thread_state().grad_mode:
         return 0
+    if b is not None and _equal is not None and op.name in equalities and are_equal(op.name, out.value.raw):
+        _equal(a, b)
     here = PyEval_GetFrame()
     if here == NULL:
         return 0
     return note(<object>here, a, 0.0 if b is None else b, out.value.raw, None)
+
+
+cdef bint same_values(object answers, object a, object b) except -1:
+    """Whether two values are equal, of which a function of NumPy's says that they are nearly so."""
+    cdef object raw_a = raw_of(a), raw_b = raw_of(b), raw = raw_of(answers)
+    if not numpy.all(raw) or not isinstance(raw_a, (numpy.ndarray, numpy.generic, float)) \
+            or not isinstance(raw_b, (numpy.ndarray, numpy.generic, float)) or not numpy.size(raw_a):
+        return False
+    return numpy.all(numpy.equal(raw_a, raw_b))
+
+
+cdef bint are_equal(str name, object answers) except -1:
+    """Whether these answers of `equal` or `not_equal` say that all elements are equal."""
+    if not isinstance(answers, (numpy.ndarray, numpy.bool_)) or not answers.size:
+        return False
+    return answers.all() if name == "equal" else not answers.any()
 
 
 cdef int decided_by(object x, object outcome) except -1:
@@ -171,7 +205,11 @@ cdef int ordered(Op op, tuple args, object result) except -1:
 
 cdef int ordered_by(str name, tuple args, dict kwargs, object places) except -1:
     """The same of a function of NumPy's, which was called with these arguments."""
-    if arraygrad_decisions == NULL or name not in ordering or not args or not isinstance(args[0], TensorBase):
+    if arraygrad_decisions == NULL:
+        return 0
+    if name in comparing and _equal is not None and len(args) > 1 and same_values(places, args[0], args[1]):
+        _equal(args[0], args[1])
+    if name not in ordering or not args or not isinstance(args[0], TensorBase):
         return 0
     axis = -1 if name in ("argsort", "argpartition") else None
     at = 2 if name == "argpartition" else 1

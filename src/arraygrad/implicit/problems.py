@@ -11,6 +11,8 @@ A solver is any function; nothing of it is recorded. The gradient comes from the
 
 from __future__ import annotations
 
+import numpy
+
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import (
     Arguments,
@@ -218,6 +220,8 @@ class _Root:
         matrix = xp.reshape(matrix if isinstance(x, Tensor) else raw(matrix), (n, n))
         self._check(raw(matrix), raw(x), raw_args, n)
         w = solve_dense(self.name, xp, xp.matrix_transpose(matrix), xp.reshape(g, (n,)), "Jacobian")
+        if n > 1:
+            self._check_isolated(raw(matrix), raw(x), raw_args, raw(w), raw(g))
         return xp.reshape(w, shape)
 
     def _check(self, matrix, x, args, n):
@@ -231,6 +235,44 @@ class _Root:
                 f"{self.name}: the solver's result is no solution: Newton's method would move it by {moved:.3g}, "
                 f"which is more than tol={self.tol:g} allows. Solve to a smaller tolerance, or pass a larger tol"
             )
+
+    def _check_isolated(self, matrix, x, args, w, g):
+        """That the solution is no point of a valley, as those of fewer equations than unknowns are. All raw.
+
+        Where the solver stops, a little beside a valley, the matrix is regular by as much as is left of the equations.
+        Newton's method, without the directions that the matrix hardly knows, takes that away: then the matrix of a
+        valley is singular, and that of a solution which is only ill-conditioned stays as it is. Looked at where `w`,
+        of which all gradients are made, is large enough to be of such a direction.
+        """
+        rxp = meta_of(x).ops.xp
+        large, given = float(rxp.max(rxp.abs(w))), float(rxp.max(rxp.abs(g)))
+        if not large * float(rxp.max(rxp.abs(matrix))) > _REGULAR * given:
+            return
+        n = meta_of(w).size
+        smallest = None
+        for _ in range(3):
+            u, sizes, v = rxp.linalg.svd(matrix)
+            before, smallest = smallest, float(sizes[-1] / sizes[0])
+            if before is not None and smallest < 0.01 * before:
+                raise numpy.linalg.LinAlgError(
+                    f"{self.name}: the solution is not isolated: others lie beside it in a valley, where the Jacobian "
+                    "is singular, and which of them is found depends on the solver and on where it begins. Compute the "
+                    "result of what all of them have in common (the residual, a prediction), add an equation or a "
+                    "small term that chooses one (1e-3 * sum(x**2)), or detach() what only the start depends on"
+                )
+            if before is not None and smallest > 0.5 * before:
+                return
+            left = rxp.reshape(raw(self.residual(x, *args)), (n,))
+            kept = rxp.astype(sizes > 10.0 * sizes[-1], sizes.dtype)
+            step = rxp.matrix_transpose(v) @ (kept / sizes * (rxp.matrix_transpose(u) @ left))
+            x = x - rxp.reshape(step, x.shape)
+            matrix = rxp.reshape(raw(jacobian(self.residual)(as_tensor(x), *args)), (n, n))
+            if not bool(rxp.all(rxp.isfinite(matrix))):
+                return
+
+
+# From so many times the size of g on, relative to the matrix, w may be of a direction that the matrix hardly knows.
+_REGULAR = 1e3
 
 
 def _solve(name, residual_of, f, solver, x0, args, linear_solver, tol, watch):

@@ -1,6 +1,7 @@
 """Results of searches by comparisons: seen in what a traced program compared, and told.
 
-May import: autograd.places, core.decisions, core.tensor, engine.engine, engine.node, the standard library, numpy.
+May import: autograd.kept_values, autograd.places, core.decisions, core.tensor, engine.engine, engine.node, the
+standard library, numpy.
 
 What is noted is said in Note [Decisions of a program] in core/decisions.pyx. A place is a search if
 (1) both outcomes occurred: a test that ends a loop has one outcome until its last;
@@ -26,8 +27,9 @@ from typing import NamedTuple
 
 import numpy
 
+from arraygrad.autograd.kept_values import tell_equal
 from arraygrad.autograd.places import short, source_of
-from arraygrad.core.decisions import set_criteria
+from arraygrad.core.decisions import set_criteria, set_equality
 from arraygrad.core.tensor import Tensor, edge_of
 from arraygrad.engine.engine import execute
 from arraygrad.engine.node import Edge
@@ -299,3 +301,4 @@ def _named(nodes):
 
 
 set_criteria(selects, approach, factors)
+set_equality(tell_equal)

@@ -1,0 +1,194 @@
+"""Caches that compare what they were filled for with the value at hand: Note [Caches of one value].
+
+The class: who keeps the value (attribute, global, closure, default argument, list, dict) x how it is compared x whether
+an earlier plain call or an earlier gradient has filled the cache. A filled cache is told, an empty one is right without
+a word, and so is every comparison of two values that the transform follows, or with a number of the program's text.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+
+P = np.array([0.7, 1.3])
+TEXT = "is equal to it"
+
+
+def computed(x):
+    return np.exp(-np.arange(3.0) / x)
+
+
+class Kept:
+    """Keeps what was computed for one value."""
+
+    def __init__(self, same):
+        self.last, self.value, self.same = None, None, same
+
+    def loss(self, p):
+        if self.last is None or not self.same(self.last, p[0]):
+            self.last, self.value = p[0], computed(p[0])
+        return (self.value**2).sum() * p[1] ** 2
+
+
+class KeptArray:
+    def __init__(self, same):
+        self.last, self.value, self.same = None, None, same
+
+    def loss(self, p):
+        if self.last is None or not self.same(self.last, p):
+            self.last, self.value = p.copy(), computed(p[0])
+        return (self.value**2).sum() * p[1] ** 2
+
+
+class InDict(Kept):
+    def loss(self, p):
+        kept = self.__dict__.setdefault("kept", {"last": None})
+        if kept["last"] is None or not self.same(kept["last"], p[0]):
+            kept.update(last=p[0], value=computed(p[0]))
+        return (kept["value"] ** 2).sum() * p[1] ** 2
+
+
+def in_a_closure(same):
+    last = value = None
+
+    class Closure:
+        def loss(self, p):
+            nonlocal last, value
+            if last is None or not same(last, p[0]):
+                last, value = p[0], computed(p[0])
+            return (value**2).sum() * p[1] ** 2
+
+    return Closure()
+
+
+NUMBERS = {
+    "==": lambda a, b: a == b,
+    "== turned": lambda a, b: b == a,
+    "!=": lambda a, b: not a != b,
+    "tuples": lambda a, b: (1, a) == (1, b),
+    "numpy.equal": lambda a, b: np.equal(a, b),
+    "numpy.allclose": lambda a, b: np.allclose(a, b),
+    "numpy.isclose": lambda a, b: np.isclose(b, a),
+}
+ARRAYS = {
+    "array_equal": lambda a, b: np.array_equal(a, b),
+    "(==).all()": lambda a, b: (a == b).all(),
+    "numpy.all(==)": lambda a, b: np.all(a == b),
+    "not any(!=)": lambda a, b: not np.any(b != a),
+    "allclose": lambda a, b: np.allclose(a, b),
+    "tuples": lambda a, b: tuple(a) == tuple(b),
+    "lists": lambda a, b: list(a) == list(b),
+}
+CACHES = [
+    *[
+        (f"{make.__name__}, {name}", make, same)
+        for name, same in NUMBERS.items()
+        for make in (Kept, InDict, in_a_closure)
+    ],
+    *[(f"KeptArray, {name}", KeptArray, same) for name, same in ARRAYS.items()],
+]
+
+
+def told(f, *args, **options):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        gradient = ag.grad(f, **options)(*args)
+    return gradient, [str(w.message) for w in found if TEXT in str(w.message)]
+
+
+@pytest.mark.parametrize(("make", "same"), [c[1:] for c in CACHES], ids=[c[0] for c in CACHES])
+def test_a_cache_that_was_filled_is_told_and_an_empty_one_is_right(make, same):
+    gradient, messages = told(make(same).loss, P)
+    fresh = Kept(NUMBERS["=="])
+    e = 1e-6
+    expected = [(Kept(fresh.same).loss(P + s) - Kept(fresh.same).loss(P - s)) / (2 * e) for s in np.eye(2) * e]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-7)
+    assert messages == []
+    filled = make(same)
+    filled.loss(P)
+    _, messages = told(filled.loss, P)
+    assert messages
+    assert "self.last = None" in messages[0]
+
+
+def test_a_cache_that_an_earlier_gradient_has_filled_is_told():
+    kept = Kept(NUMBERS["=="])
+    assert told(kept.loss, P)[1] == []
+    assert len(told(kept.loss, P)[1]) == 1
+    assert told(kept.loss, P + 0.1)[1] == []
+
+
+def test_the_way_out_gives_the_gradient():
+    kept = Kept(NUMBERS["=="])
+    kept.loss(P)
+
+    def emptied(p):
+        kept.last = None
+        return kept.loss(p)
+
+    gradient, messages = told(emptied, P)
+    np.testing.assert_allclose(gradient, told(Kept(NUMBERS["=="]).loss, P)[0])
+    assert messages == []
+
+
+def iteration(p):
+    x, before = p[0], None
+    for _ in range(100):
+        if before is not None and x == before:
+            break
+        before, x = x, 0.5 * (x + p[1] / x)
+    return x
+
+
+def written_out(p):
+    return p[0] ** 2 if p[0] == 0.7 else p[1]
+
+
+def special(p, at=1.0):
+    return p[0] ** 2 if p[0] / p[0] == at else p[1]
+
+
+def stopped(p):
+    return (p**2).sum() if (p == ag.stop_gradient(p)).all() else p[1]
+
+
+def different(p, table=(0.1, 0.9)):
+    return sum(p[0] for one in table if p[0] != one)
+
+
+def of_shapes(p):
+    return p.sum() if np.array_equal(p.shape, (2,)) else p[0]
+
+
+@pytest.mark.parametrize("f", [iteration, written_out, special, stopped, different, of_shapes])
+@pytest.mark.parametrize("adopt", [True, False])
+def test_other_comparisons_are_silent(f, adopt):
+    assert told(f, P, adopt=adopt)[1] == []
+
+
+def test_it_is_told_without_adoption_and_turned_off_by_the_policy():
+    kept = Kept(NUMBERS["=="])
+    kept.loss(P)
+    assert len(told(kept.loss, P, adopt=False)[1]) == 1
+    with ag.number_policy("off"):
+        assert told(kept.loss, P)[1] == []
+
+
+def test_few_comparisons_at_a_place_are_looked_at():
+    looks = []
+    table = np.full(100, 0.7)
+
+    def f(p):
+        total = p[1]
+        for one in table:
+            if p[0] == one:
+                looks.append(one)
+                total = total + p[0]
+        return total
+
+    gradient, messages = told(f, P)
+    np.testing.assert_allclose(gradient, [100.0, 1.0])
+    assert len(looks) == 100
+    assert 1 <= len(messages) <= 3
