@@ -58,9 +58,11 @@ class ProgramPlace:
 
     def __init__(self, frame):
         self.through = ""
+        inner = None
         while frame.f_back is not None and is_ours(frame):
             top = frame.f_globals.get("__name__", "").partition(".")[0]
             self.through = top if top in ("pandas", "scipy") else self.through
+            inner = frame if top == "scipy" else inner
             frame = frame.f_back
         self.frame = frame
         self.filename = frame.f_code.co_filename
@@ -70,6 +72,8 @@ class ProgramPlace:
         self.registry = frame.f_globals.setdefault("__warningregistry__", {})
         self.expression = _source(frame)
         self.called = _called(self.expression, frame)
+        if self.called is None and self.through == "scipy":
+            self.called = _method_of(inner)
         self.target = _target(self.expression, frame)
         self.callers = []
         package = self.module.partition(".")[0]
@@ -293,6 +297,15 @@ def _called(expression, frame):
         else:
             return None
     return found
+
+
+def _method_of(frame):
+    """The method of an object of SciPy's, or the object that is called, whose code a frame of SciPy's runs; or None."""
+    owner = frame.f_locals.get("self")
+    name = frame.f_code.co_name
+    if owner is None or not _is_scipys(owner):
+        return None
+    return owner if name == "__call__" else getattr(owner, name, None)
 
 
 def _is_scipys(value):

@@ -542,5 +542,5 @@ def _unsupported(name, ufunc=None):
         )
     return TypeError(
         f"{name} is not differentiated by arraygrad and was called with a Tensor: compose it from operations that are "
-        "(docs/operations.md), or give it t.numpy(), which is detached: no gradient flows through it"
+        "(the page Operations lists them), or give it t.numpy(), which is detached: no gradient flows through it"
     )
