@@ -28,12 +28,12 @@ def f(x):
     helpers.asks(np.ones(2))
     {}
 """
-OUT = "out = [np.zeros(2)]; out[0][0] = x; return out[0].sum()"
+OUT = "out = list(map(np.zeros, (2,))); out[0][0] = x; return out[0].sum()"
 # What the helper compares, what the program computes, what to write in the helper, and its text in the error.
 CASES = [
     ("np is numpy", OUT, "np.__name__ == 'numpy'", "Write xp.__name__ == 'numpy' there"),
     ("np is numpy", "return np.array([x, 0.0]).sum()", "np.__name__ == 'numpy'", "Write xp.__name__ == 'numpy' there"),
-    ("np is numpy", "out = [np.zeros(2)]; out[0] += x; return out[0].sum() / 2", "np.__name__ == 'numpy'",
+    ("np is numpy", "out = list(map(np.zeros, (2,))); out[0] += x; return out[0].sum() / 2", "np.__name__ == 'numpy'",
      "Write xp.__name__ == 'numpy' there"),
     ("type(x) is float", "return float(x)", "isinstance(x, float)", "Write isinstance(x, float) there"),
     ("type(x) is float", "return sum(map(float, [x]))", "isinstance(x, float)", "Write isinstance(x, float) there"),

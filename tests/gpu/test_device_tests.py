@@ -43,7 +43,7 @@ FILES = [
     "test_products.py",
     "test_row_plans.py",
     "test_summed.py",
-    "test_updates.py",
+    "test_parameter_updates.py",
 ]
 
 

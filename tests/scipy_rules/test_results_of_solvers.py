@@ -129,7 +129,7 @@ STARTED = {
 
 @pytest.mark.parametrize("f", STARTED.values(), ids=STARTED)
 def test_a_solution_that_depends_on_where_the_search_began_refuses_the_gradient_of_the_start(f):
-    with pytest.raises(np.linalg.LinAlgError, match="it may not be isolated"):
+    with pytest.raises(np.linalg.LinAlgError, match="isolated"):
         ag.grad(lambda a: np.sum(f(a)) + np.sum(a), adopt=True)(np.array([0.3, 0.4]))
 
 

@@ -244,6 +244,8 @@ def recorded_rules(function):
     if code is None or code.co_qualname != "Primitive._record.<locals>.backward":
         return None
     held = dict(zip(code.co_freevars, function.__closure__, strict=True))
+    inner = held["pulled_back"].cell_contents
+    held.update(zip(inner.__code__.co_freevars, inner.__closure__, strict=True))
     return held["name"].cell_contents, held["rules"].cell_contents
 
 

@@ -429,8 +429,8 @@ def store_refused(t):
             "the array was made where adoption does not reach, before the call or by a library. "
             f"{_why[2](at.target, at.frame)}"
             "Put a copy in its place, x = numpy.array(x), which is recorded here (where an earlier call has put one "
-            "there, x = numpy.array(arraygrad.stop_gradient(x))); what reads the old array gets no gradient. t.detach() "
-            "where only the bare value is meant."
+            "there, x = numpy.array(arraygrad.stop_gradient(x))); what reads the old array gets no gradient. "
+            "t.detach() where only the bare value is meant."
         )
     elif followed_by(t):
         text += (

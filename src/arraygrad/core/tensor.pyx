@@ -391,12 +391,11 @@ cdef class Tensor(TensorBase):
         return bool(self.value.raw)
 
     def __index__(self):
-        raw = self.value.raw
         looked_at(self, "index")
         if self.value.meta.ndim != 0 or self.value.meta.is_floating:
             raise TypeError(f"only a 0-d integer tensor can be an index, but got shape {self.shape} and dtype "
                             f"{self.dtype}")
-        return raw.__index__() if hasattr(raw, "__index__") else int(raw)
+        return self.value.raw.__index__() if hasattr(self.value.raw, "__index__") else int(self.value.raw)
 
     def __len__(self):
         if self.value.meta.ndim == 0:
@@ -423,8 +422,7 @@ cdef class Tensor(TensorBase):
         return formatted(self, spec)
 
     def __hash__(self):
-        if any_adopted():
-            note_key(self)
+        note_key(self)
         return <Py_ssize_t>(<void*>self) >> 4
 
     def __copy__(self):

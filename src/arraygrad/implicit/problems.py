@@ -253,7 +253,8 @@ class _Root:
         for _ in range(3):
             u, sizes, v = rxp.linalg.svd(matrix)
             before, smallest = smallest, float(sizes[-1] / sizes[0])
-            if before is not None and smallest < 0.01 * before:
+            singular = 100.0 * float(rxp.finfo(matrix.dtype).eps)
+            if before is not None and smallest < max(0.01 * before, singular):
                 raise numpy.linalg.LinAlgError(
                     f"{self.name}: the solution is not isolated: others lie beside it in a valley, where the Jacobian "
                     "is singular, and which of them is found depends on the solver and on where it begins. Compute the "

@@ -8,7 +8,7 @@
 # another pair of the launch writes; the next launch of the stream comes after it. Arrays of a pair are either one and
 # the same or apart. A pair that the kernel does not serve (another dtype or shape, gaps, another device) is left to the
 # caller, who computes it after what comes before it.
-# Guarded by tests/gpu/test_updates.py.
+# Guarded by tests/gpu/test_parameter_updates.py.
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from arraygrad.backends.cuda.prepared cimport Block, Launcher, Prepared, new_prepared, ARGUMENT_BYTES, MOST_ARGUMENTS

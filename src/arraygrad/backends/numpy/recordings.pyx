@@ -136,15 +136,11 @@ cdef bint is_plain_value(object value) except -1:
 cdef Recorded _current = None           # guarded by the GIL
 
 
-cpdef object by_door(object function, tuple args, object otherwise=None):
-    """function(*args), which has no effect but its results. A call of it becomes a step where no kernels made them.
-
-    `otherwise(function, args)` computes the same in a way that is noted, step by step: where that gives the same bits,
-    it takes the place of the call.
-    """
+cpdef object by_door(object function, tuple args):
+    """function(*args), which has no effect but its results. A call of it becomes a step where no kernels made them."""
     cdef CRecording* r = now()
     cdef Mark mark
-    cdef object out, made
+    cdef object out
     if r == NULL or _current.depth:
         return function(*args)
     mark = Mark(_current)
@@ -158,11 +154,6 @@ cpdef object by_door(object function, tuple args, object otherwise=None):
     if not mark.failure.empty():
         return out
     mark.go_back()
-    if otherwise is not None:
-        made = otherwise(function, args)
-        if mark.is_clean() and all_noted(r, arrays_in(made, [])) and same_bits(made, out):
-            return made
-        mark.go_back()
     note_call(r, function, args, out)
     return out
 
@@ -192,15 +183,6 @@ cdef class Mark:
         r.failure, r.guards = self.failure, self.guards
         del self.recorded.calls[self.calls:]
         return 0
-
-
-cdef bint same_bits(object a, object b) except -1:
-    """Whether two values have equal arrays in the same places."""
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides and a.tobytes() == b.tobytes()
-    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)) and len(a) == len(b):
-        return all([same_bits(x, y) for x, y in zip(a, b)])
-    return a is None and b is None
 
 
 cdef object settled(object out, object function, tuple args):

@@ -1,7 +1,7 @@
 """Sparse matrices: a pattern of SciPy's, and values that are a Tensor.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy._guards, scipy._libraries, scipy._plainly, scipy.sparse,
-numpy, SciPy.
+May import: arraygrad, core.exports, core.tensor, scipy._declare, scipy._guards, scipy._libraries, scipy._plainly,
+scipy.sparse, numpy, SciPy.
 
 `Matrix` is the one representation, of all formats. What moves elements (slices, transposes, conversions, stacks) goes
 through `moved`: SciPy's own function runs on the values, and once more on their numbers in place of them; where a
@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 import arraygrad as ag
+from arraygrad.core.exports import lent_array
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, Chapter, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
@@ -99,7 +100,7 @@ class Base:
             )
         self.format = pattern.format
         self._structure = pattern.tocsr() if pattern.format in _OF_CELLS else pattern
-        self._values = ag.asarray(self._structure.data if data is None else data)
+        self._values = lent_array(ag.asarray(self._structure.data)) if data is None else ag.asarray(data)
         self._beside(None)
         self._merged = False
 
