@@ -292,6 +292,7 @@ STRIDED = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.*an array that the program still holds")
 @pytest.mark.parametrize(("shape", "steps", "shared"), STRIDED)
 def test_elements_that_share_memory_are_written_as_over_numpy_and_refused_where_recorded(cupy, shape, steps, shared):
     if not hasattr(cupy, "lib"):
