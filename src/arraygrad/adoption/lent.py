@@ -558,9 +558,6 @@ def why_not_lent(array, frame):
     return ""
 
 
-_APART = (types.ModuleType, type)
-
-
 def _tuple_with(array, frame):
     """The name of a tuple that holds an array, or an array over its memory; "" where none is found.
 
@@ -571,7 +568,9 @@ def _tuple_with(array, frame):
         return ""
     spaces = [("", frame.f_locals), ("", frame.f_globals)]
     spaces += [
-        (f"{name}.", attributes_of(one) or {}) for name, one in frame.f_locals.items() if type(one) not in _APART
+        (f"{name}.", attributes_of(one) or {})
+        for name, one in frame.f_locals.items()
+        if not isinstance(one, (types.ModuleType, type))
     ]
     for prefix, space in spaces:
         for name, one in list(space.items()):

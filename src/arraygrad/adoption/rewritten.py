@@ -212,7 +212,7 @@ def _lambdas(filename, lines):
     if known is None or known[0] is not lines:
         if len(_parsed) > _MANY:
             _parsed.clear()
-        found: dict = {}
+        found = {}
         for node in ast.walk(ast.parse("".join(lines))):
             if isinstance(node, ast.Lambda):
                 found.setdefault(node.lineno, []).append(node)
