@@ -354,3 +354,20 @@ def test_copyto_broadcasts_its_mask_to_the_target_alone(shape, mask):
     else:
         np.copyto(t, x, where=where)
         np.testing.assert_array_equal(t.array, plain)
+
+
+@pytest.mark.parametrize("dtype", [">f4", "<f4", ">f8", "<f8", ">c8", "<c16"])
+@pytest.mark.parametrize(
+    "f",
+    [np.poly, lambda z: np.polyval(z, 0.5), lambda z: np.polyfit(np.arange(2.0), z, 1), lambda z: np.convolve(z, z)],
+    ids=["poly", "polyval", "polyfit", "convolve"],
+)
+def test_numbers_with_bytes_in_another_order_have_gradients(f, dtype):
+    z = np.asarray([-0.29, 0.65], dtype)
+    found = ag.grad(lambda z: np.real(f(z)).sum())(z)
+    native = ag.grad(lambda z: np.real(f(z)).sum())(z.astype(z.dtype.newbyteorder("=")))
+    np.testing.assert_array_equal(found, native)
+    e = 1e-3
+    wide = z.astype(complex if z.dtype.kind == "c" else float)
+    steps = [np.real(f(wide + e * d) - f(wide - e * d)).sum() / (2 * e) for d in np.eye(2)]
+    np.testing.assert_allclose(np.real(found), steps, rtol=1e-4, atol=1e-6)

@@ -33,7 +33,8 @@ def poly(xp, g, seq_of_zeros):
     """Back through the products with (x - root), one by one: right where roots are equal, too."""
     zeros = seq_of_zeros
     if _plain(g, zeros):
-        return poly_gradient(numpy.ascontiguousarray(zeros), numpy.ascontiguousarray(g.astype(zeros.dtype, copy=False)))
+        dtype = zeros.dtype.newbyteorder("=")
+        return poly_gradient(*[numpy.ascontiguousarray(a.astype(dtype, copy=False)) for a in (zeros, g)])
     n = zeros.shape[0]
     products = [xp.ones((1,), dtype=zeros.dtype)]
     for k in range(n - 1):
