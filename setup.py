@@ -96,7 +96,7 @@ def macros() -> list[tuple[str, str | None]]:
     return defined
 
 
-def compiler_flags(name: str) -> list[str]:
+def compiler_flags() -> list[str]:
     """Compiler options. Nothing that changes IEEE arithmetic: results are those of the plain formulas."""
     if MSVC:
         return msvc_flags()
@@ -300,7 +300,7 @@ def extensions() -> list[Extension]:
             [str(SOURCE.joinpath(*UTILITY.split(".")).with_suffix(".cpp"))],
             include_dirs=[str(SOURCE / "arraygrad" / "core")],  # nothing of it; build_ext asks for some
             define_macros=macros(),
-            extra_compile_args=compiler_flags(UTILITY),
+            extra_compile_args=compiler_flags(),
         )
     ]
     paths = {".".join(path.relative_to(SOURCE).with_suffix("").parts): path for path in sorted(SOURCE.rglob("*.pyx"))}
@@ -325,7 +325,7 @@ def extensions() -> list[Extension]:
                 language="c++",
                 include_dirs=include,
                 define_macros=macros() + extra,
-                extra_compile_args=compiler_flags(name),
+                extra_compile_args=compiler_flags(),
             )
         )
     return made

@@ -16,6 +16,13 @@ P = np.array([0.7, 1.3])
 TEXT = "is equal to it"
 
 
+@pytest.fixture(autouse=True)
+def _functions_are_let_go():
+    """Adoption knows a function, and with it what its closure keeps, until it is cleared."""
+    yield
+    ag.adopt.clear()
+
+
 def computed(x):
     return np.exp(-np.arange(3.0) / x)
 

@@ -177,13 +177,21 @@ def test_what_no_gradient_reaches_is_written_into_plain_arrays(program, write):
     np.testing.assert_allclose(got, _slope(f, 1.3), rtol=1e-7)
 
 
-def test_what_a_gradient_reaches_is_not_written_into_plain_arrays(program):
-    for write in ("a *= v", "np.multiply(a, v, out=a)", "np.add.reduce([a, v], axis=0, out=a)"):
-        f = program(
-            f"{HEAD}\ndef put(a, v):\n    {write}\n    return a.sum()\ndef f(x): return put(X[0] * 1.0, x * X[1])\n"
-        )
-        with pytest.raises(TypeError, match="can't be written into a plain array"):
-            ag.grad(f)(1.3)
+@pytest.mark.parametrize(
+    "write",
+    [
+        "a *= v",
+        "np.multiply(a, v, out=a)",
+        # NumPy 2.4 keeps the input of a reduction for which __array_ufunc__ raises, whatever its class.
+        pytest.param("np.add.reduce([a, v], axis=0, out=a)", marks=pytest.mark.keeps_objects),
+    ],
+)
+def test_what_a_gradient_reaches_is_not_written_into_plain_arrays(program, write):
+    f = program(
+        f"{HEAD}\ndef put(a, v):\n    {write}\n    return a.sum()\ndef f(x): return put(X[0] * 1.0, x * X[1])\n"
+    )
+    with pytest.raises(TypeError, match="can't be written into a plain array"):
+        ag.grad(f)(1.3)
 
 
 # Lambdas of a module, several of which begin in one line.
