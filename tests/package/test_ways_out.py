@@ -12,6 +12,8 @@ import warnings
 import numpy
 import pytest
 
+import arraygrad as ag
+
 X = numpy.array([1.0, 2.0, 3.0])
 SETUP = """
 import copy, csv, dataclasses, io, json, math, pickle, random, statistics, struct
@@ -153,6 +155,13 @@ def run(code):
 
 def test_rows_are_many_and_each_has_its_name():
     assert len({name + code for name, code, *_ in ROWS}) == len(ROWS) >= 70
+
+
+@pytest.fixture(autouse=True)
+def _functions_are_let_go():
+    """Adoption knows a function, and with it the names beside it, until it is cleared."""
+    yield
+    ag.adopt.clear()
 
 
 @pytest.mark.parametrize(("code", "kind", "way"), [row[1:4] for row in ROWS], ids=[row[0] for row in ROWS])
