@@ -39,7 +39,7 @@ _ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 _QUESTIONS = _ATTRIBUTE | {"MATCH_CLASS"}
 _programs: dict = {}  # id of a code object -> (it, the places of its instructions, none where it can't ask)
 _MANY = 4096  # so many of these are kept
-_TEXTS = 256
+_TEXTS = 2048
 _LONG = 4096  # characters: the words of longer texts are not kept
 _BRACKETS = re.compile(r"[\[\](){},:;=]+|array|tensor")
 _DISPATCHERS = vars(functools)
@@ -151,9 +151,10 @@ def note_text(text):
     if not is_on():
         return
     words = _BRACKETS.sub(" ", text).split() if len(text) <= _LONG else ()
-    if len(TEXTS) + len(words) > _TEXTS:
-        TEXTS.clear()
-    TEXTS.update(dict.fromkeys((text, *words[:_TEXTS]), True))
+    for word in (text, *words[:_TEXTS]):
+        TEXTS[word] = True
+    while len(TEXTS) > _TEXTS:
+        TEXTS.pop(next(iter(TEXTS), None), None)  # the oldest; another thread may have removed it
 
 
 def of_numbers(name, a, b):

@@ -47,6 +47,7 @@ from arraygrad.adoption import (
     scalar_names,
     scipy_names,
     subclasses,
+    text_names,
 )
 from arraygrad.adoption.answers import given_as_float
 from arraygrad.adoption.bindings import real_of
@@ -72,6 +73,7 @@ scalar_names.install()
 masked_names.install()
 numpy_names.install()
 number_names.install()
+text_names.install()
 pickled.install()
 numba_names.install()
 compiled_names.install()

@@ -1,7 +1,7 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
 May import: adoption.answers, adoption.either, adoption.exchange, adoption.objects, adoption.scalar_names,
-adoption.table, adoption.of_lists, core.inplace, core.number_lists, core.tensor, numpy_api.arrays,
+adoption.table, adoption.text_names, adoption.of_lists, core.inplace, core.number_lists, core.tensor, numpy_api.arrays,
 numpy_api.rearranging, numpy.
 """
 
@@ -31,6 +31,7 @@ from arraygrad.adoption.table import (
     stand_ins_of,
     stands_for,
 )  # fmt: skip
+from arraygrad.adoption.text_names import reader
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.number_lists import joined_numbers
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
@@ -43,7 +44,9 @@ _AS_FLOAT = {"dtype": float}
 _CopyMode = numpy._CopyMode  # the array-API namespaces of libraries say it in the place of True, False and None
 _COPIES = {_CopyMode.ALWAYS: True, _CopyMode.NEVER: False, _CopyMode.IF_NEEDED: None}
 # Make an array without another; arange and full have functions of their own.
-_FRESH = (CREATORS | {"fromfunction", "load", "loadtxt"}) - {"arange", "full"}
+_FRESH = (CREATORS | {"fromfunction", "load"}) - {"arange", "full"}
+# Make an array of the numbers in a text.
+_READ = ("fromstring", "genfromtxt", "loadtxt")
 # Make an array of the values of another, in memory of its own or in that of the other.
 _OF_AN_ARRAY = LIKE | {"copy", "diag", "diagflat", "meshgrid", "repeat", "tile", "vander"}
 # Take a sequence of arrays: NumPy sees the Tensors among them itself, but not those in lists among them.
@@ -385,6 +388,7 @@ def _of_lists(function, name):
 def _creation():
     """dict numpy function -> what stands for it."""
     found = {getattr(numpy, name): _fresh(getattr(numpy, name)) for name in _FRESH}
+    found.update({getattr(numpy, name): _fresh(reader(getattr(numpy, name))) for name in _READ})
     found.update({getattr(numpy, name): _of_an_array(getattr(numpy, name)) for name in _OF_AN_ARRAY})
     found.update({function: _from_data(function) for function in ARRAYS})
     found[numpy.arange] = _arange

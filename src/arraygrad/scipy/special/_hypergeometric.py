@@ -109,7 +109,7 @@ def of_2f1(place, ans, a, b, c, z):
     return _checked("hyp2f1", factor * value, ans, factor * slope, total)
 
 
-def check_2f1_slope(ans, a, b, c, z):
+def check_2f1_slope(ans, a, b, c, z, name="hyp2f1", why="where c is 2a or 2b, or there for c + 1 with a + 1 and b + 1"):
     """Refuse complex arguments at which SciPy's values of 2F1 are too far apart for a slope.
 
     SciPy sums a series around exp(+-i pi / 3), 0.9 <= |z| < 1.1 with Re z >= 0, which it ends too early where a term
@@ -130,9 +130,9 @@ def check_2f1_slope(ans, a, b, c, z):
         apart = np.abs(slope - other) > (1e-6 if z.dtype == np.complex128 else 1e-3) * size
     if np.any(apart & np.isfinite(slope)):
         raise NotDifferentiable(
-            "arraygrad.scipy.special.hyp2f1: SciPy's values near exp(+-i pi / 3) contradict each other for some of "
-            "these parameters, so that no slope by z is known; change a parameter by a little (SciPy's series fails "
-            "where c is 2a or 2b, or there for c + 1 with a + 1 and b + 1), or detach() z"
+            f"arraygrad.scipy.special.{name}: SciPy's values of 2F1(a, b; c; z) near z = exp(+-i pi / 3) contradict "
+            "each other for some of these parameters, so that no slope is known; change a parameter by a little "
+            f"(SciPy's series fails {why}), or detach() the complex argument"
         )
 
 

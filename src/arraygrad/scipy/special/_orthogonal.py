@@ -1,6 +1,7 @@
 """Orthogonal polynomials and spherical harmonics, in the argument.
 
-May import: arraygrad, autograd, scipy._declare, scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital
+May import: arraygrad, autograd, scipy._declare, scipy.special._chapter, scipy.special._hypergeometric,
+numpy, SciPy. "DLMF" is the NIST Digital
 Library of Mathematical Functions, by equation. Every derivative is a polynomial of the next family.
 """
 
@@ -11,6 +12,7 @@ import arraygrad as ag
 from arraygrad.autograd import Function
 from arraygrad.scipy._declare import REGISTRY, formulas, parsed, raw
 from arraygrad.scipy.special._chapter import NAMES, composition_of, conj, declare
+from arraygrad.scipy.special._hypergeometric import check_2f1_slope
 
 __all__ = []
 
@@ -35,21 +37,40 @@ def _shifted(x):
     return 2.0 * x - 1.0
 
 
+def _check(name, n, b, c, x):
+    """Refuse complex x at which SciPy's values of these functions, 2F1(-n, b; c; (1 - x) / 2), contradict each other.
+
+    Polynomials, of whole degrees, end before the terms at which SciPy's series fails.
+    """
+    x, n = np.asarray(raw(x)), np.asarray(raw(n))
+    if x.dtype.kind != "c" or n.dtype.kind in "iu":
+        return
+    n, b, c, x = np.broadcast_arrays(n, raw(b), raw(c), x)
+    broken = n != np.floor(n)
+    if broken.any():
+        n, b, c, z = n[broken], b[broken], c[broken], 0.5 * (1.0 - x[broken])
+        why = "where c is 2a or 2b, or there for c + 1 with a + 1 and b + 1, of a = -n"
+        check_2f1_slope(special.hyp2f1(-n, b, c, z), -n, b, c, z, name, why)
+
+
 # Degrees below zero are those of another degree: P_(-n-1) = P_n, T_(-n) = T_n, U_(-n-2) = -U_n (DLMF 14.9.5, 18.5.1-2).
 
 
 def _of_legendre(n, x):
     n = _degree(n)
+    _check("eval_legendre", n, n + 1.0, 1.0, x)
     return _lowered(own("eval_gegenbauer"), np.where(n < 0, -n - 1, n), 1.5, x)
 
 
 def _of_chebyt(n, x):
     n = np.abs(_degree(n))
+    _check("eval_chebyt", n, n, 0.5, x)
     return n * _lowered(own("eval_chebyu"), n, x)
 
 
 def _of_chebyu(n, x):
     n = _degree(n)
+    _check("eval_chebyu", n, n + 2.0, 1.5, x)
     turned = n < -1
     slope = 2.0 * _lowered(own("eval_gegenbauer"), np.where(turned, -n - 2, np.where(n == -1, 0, n)), 2.0, x)
     return np.where(turned, -1.0, 1.0) * slope
@@ -57,14 +78,17 @@ def _of_chebyu(n, x):
 
 def _of_gegenbauer(n, alpha, x):
     n = _degree(n)
+    _check("eval_gegenbauer", n, n + 2.0 * raw(alpha), raw(alpha) + 0.5, x)
     return 2.0 * alpha * _lowered(own("eval_gegenbauer"), np.where(n == -1, 0, n), alpha + 1.0, x)
 
 
 def _of_jacobi(n, alpha, beta, x):
-    factor = 0.5 * (_degree(n) + alpha + beta + 1.0)
+    n = _degree(n)
+    _check("eval_jacobi", n, n + alpha + beta + 1.0, alpha + 1.0, x)
+    factor = 0.5 * (n + alpha + beta + 1.0)
     # The other one may have a pole where the factor is zero, and the polynomial no slope.
     alpha, beta = (np.where(factor == 0.0, 0.0, one + 1.0) for one in (alpha, beta))
-    return factor * _lowered(own("eval_jacobi"), n, alpha, beta, x)
+    return factor * _lowered(own("eval_jacobi"), np.where(factor == 0.0, 1, n), alpha, beta, x)
 
 
 declare("eval_legendre", "n, x", "DLMF 18.9.15", refuse=_WHY, x=lambda g, n, x: g * conj(_of_legendre(n, x)))
@@ -126,6 +150,7 @@ declare("eval_sh_jacobi", "n, p, q, x", "DLMF 18.9.15 at 2 x - 1", refuse={**_WH
 def _shifted_jacobi(n, p, q, x):
     """Of P_n^(p - q, q - 1)(2 x - 1) by the binomial coefficient of 2 n + p - 1 over n."""
     n, p, q = _degree(n), np.asarray(raw(p), dtype=float), np.asarray(raw(q), dtype=float)
+    _check("eval_sh_jacobi", n, n + p, p - q + 1.0, _shifted(raw(x)))
     lowered = _lowered(own("eval_jacobi"), n, p - q + 1.0, q, _shifted(x))
     return (n + p) / special.binom(2.0 * n + p - 1.0, n) * lowered
 

@@ -1,0 +1,165 @@
+"""What stands in for functions that read numbers from text: they warn of text that was made of a Tensor.
+
+May import: adoption.answers, adoption.exchange, adoption.table, autograd.places, the standard library, numpy.
+
+Note [Numbers read from text]
+~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+Text holds no gradient, so a number that is written out and read again is a constant. A program that shows its numbers
+does the first half only, and is right; the second half is where the gradient is lost.
+(1) `str`, `repr` and `format` of a Tensor note their text in an adopted call: `asked.note_text`. The last ones stay.
+(2) float, complex, numpy.array and their like compare the text that they are given: `answers.tell_text`.
+(3) What is given a document, or computes while it reads, is judged by its result: the functions here warn where a
+    number in it is that of a noted text. Numbers that every program writes, 0, 1 and -1, do not count.
+(4) Decimal and Fraction take one number. Their classes have stand-ins that only their call goes through.
+Not seen are text in files of other programs, `astype` of an array of text, and readers of other packages (pandas).
+Guarded by tests/adoption/test_numbers_read_from_text.py.
+"""
+
+import ast
+import decimal
+import fractions
+import functools
+import json
+import sys
+import types
+
+import numpy
+
+from arraygrad.adoption.answers import TEXTS
+from arraygrad.adoption.exchange import is_on
+from arraygrad.adoption.table import stand_in, stand_ins_of
+from arraygrad.autograd.places import ProgramPlace, warn_at
+
+__all__ = ["READERS", "install", "reader"]
+
+_LEAVES = 4096  # so many numbers of a result are compared
+_COMMON = (0.0, 1.0, -1.0)
+
+
+def _tell_read(found, frame):
+    """Warn if `found`, which a function has read from text, holds a number whose text was made of a Tensor."""
+    noted = set()
+    for text in list(TEXTS):  # other threads may add to it
+        try:
+            noted.add(float(text))
+        except ValueError:
+            continue
+    noted.difference_update(_COMMON)
+    if noted and not noted.isdisjoint(_numbers_in(found, [])):
+        at = ProgramPlace(frame)
+        warn_at(
+            at,
+            f"{at}: a number is read from text that was made of a Tensor, and has no gradient: compute with the Tensor "
+            "itself, or make the text of arraygrad.stop_gradient(x)",
+        )
+
+
+def _numbers_in(found, numbers_found):
+    """The floating-point numbers of nested containers and arrays, at most `_LEAVES` of them, appended to a list."""
+    if len(numbers_found) >= _LEAVES:
+        return numbers_found
+    if isinstance(found, float | decimal.Decimal | fractions.Fraction):
+        numbers_found.append(float(found))
+    elif isinstance(found, complex):
+        numbers_found += [found.real, found.imag]
+    elif isinstance(found, dict):
+        for item in found.values():
+            _numbers_in(item, numbers_found)
+    elif isinstance(found, list | tuple | set | frozenset):
+        for item in found:
+            _numbers_in(item, numbers_found)
+    elif type(found) is numpy.ndarray and found.dtype.kind in "fc":
+        flat = found.ravel()[:_LEAVES]
+        numbers_found += flat.real.tolist() + flat.imag.tolist()
+    return numbers_found
+
+
+def reader(real):
+    """A function that reads text, by its result (3)."""
+
+    @functools.wraps(real)
+    def read(*args, **kwargs):
+        found = real(*args, **kwargs)
+        if TEXTS and is_on():
+            _tell_read(found, sys._getframe(1))
+        return found
+
+    return read
+
+
+@functools.wraps(eval)
+def _eval(source, globals=None, locals=None, /):
+    frame = sys._getframe(1)
+    if globals is None:
+        globals = frame.f_globals
+        if locals is None:
+            locals = frame.f_locals
+            if locals is not globals and not isinstance(locals, dict):
+                locals = dict(locals)  # as of locals(): a proxy of the frame from Python 3.13 on
+    found = eval(source, globals, locals)
+    if TEXTS and is_on() and isinstance(source, str | bytes):
+        _tell_read(found, frame)
+    return found
+
+
+class _NumberClass(type):
+    """The type of what stands in for Decimal and Fraction: like the class, but for its calls."""
+
+    _real: type
+
+    def __new__(mcls, name, bases, namespace, **kwargs):
+        """A class that a program derives from the stand-in derives from the real class."""
+        if any(isinstance(base, _NumberClass) for base in bases):
+            reals = tuple([base._real if isinstance(base, _NumberClass) else base for base in bases])
+            return types.new_class(name, reals, kwargs, lambda made: made.update(namespace))
+        return super().__new__(mcls, name, bases, namespace)
+
+    def __call__(cls, *args, **kwargs):
+        found = cls._real(*args, **kwargs)
+        if TEXTS and is_on() and any(isinstance(x, str) for x in args):
+            _tell_read(found, sys._getframe(1))
+        return found
+
+    def __instancecheck__(cls, obj):
+        return isinstance(obj, cls._real)
+
+    def __subclasscheck__(cls, other):
+        return other is cls or issubclass(other, cls._real)
+
+    def __getattr__(cls, name):
+        return getattr(cls._real, name)
+
+    def __eq__(cls, other):
+        return True if other is cls or other is cls._real else NotImplemented
+
+    def __hash__(cls):
+        return hash(cls._real)
+
+    def __repr__(cls):
+        return repr(cls._real)
+
+
+def _class(real):
+    return _NumberClass(real.__name__, (), {"_real": real, "__module__": real.__module__, "__doc__": real.__doc__})
+
+
+# (module, what is read there, what makes the stand-in of it).
+READERS = (
+    (json, ("load", "loads"), reader),
+    (ast, ("literal_eval",), reader),
+    (decimal, ("Decimal",), _class),
+    (fractions, ("Fraction",), _class),
+)
+
+
+def install():
+    """Put the functions of the standard library that read numbers into the table, with their modules, and `eval`."""
+    for module, names, make in READERS:
+        for name in names:
+            real = getattr(module, name)
+            stand_in(real, make(real))
+        other = types.ModuleType(module.__name__, module.__doc__)
+        vars(other).update(vars(module))
+        vars(other).update(stand_ins_of(module))
+        stand_in(module, other)
+    stand_in(eval, _eval)
