@@ -219,6 +219,8 @@ def _put_along_axis(arr, indices, values, axis):
     indices = host(indices)
     positions = where.ravel()[indices] if axis is None else numpy.take_along_axis(where, indices, axis)
     values = tensors(values, arr)[0]
+    if not positions.size:  # what shapes NumPy takes for no places depends on how it reads the index
+        numpy.put_along_axis(where, indices, numpy.zeros(values.shape, where.dtype), axis)
     # As in an assignment, where a place that is empty takes leading axes of any length.
     while values.ndim > positions.ndim and (values.shape[0] == 1 or not positions.size):
         values = values[0]
