@@ -25,7 +25,8 @@ def unary_function(Op op, operand, bint arrays=False):
     def function(x, /):
         if not is_tensor(x):
             x = operand(x)
-        return made(unary(op, x) if op.n_arrays == 1 else apply_op(op, (x,)), arrays)   # those have several results
+        result = unary(op, x) if op.n_arrays == 1 else apply_op(op, (x,))       # those have several results
+        return made(result) if arrays and not has_axes(result) else result
 
     name_method(<PyObject*>function, op.name.encode())
     return function
@@ -43,8 +44,9 @@ def binary_function(Op op, operands, bint arrays=False):
                                  or is_tensor(x2) and stands_beside(x1)):
             result = binary(op, x1, x2)
             if result is not NotImplemented:
-                return made(result, arrays)
-        return made(apply_op(op, operands(args)), arrays)
+                return made(result) if arrays and not has_axes(result) else result
+        result = apply_op(op, operands(args))
+        return made(result) if arrays else result
 
     name_method(<PyObject*>function, op.name.encode())
     return function
@@ -75,17 +77,19 @@ def general_function(Op op, tuple positions, operands, sequence, type ndarray, b
         cdef tuple bound
         cdef TensorBase out
         if rest is not None and not kwargs and len(args) == 1 and is_tensor(args[0]):
-            return made(shape_op(op, (args[0],) + rest), arrays)
+            result = shape_op(op, (args[0],) + rest)
+            return made(result) if arrays and not has_axes(result) else result
         bound = op.bind(args, kwargs)
         if op.sequence >= 0 and not all_tensors(bound[op.sequence]):
             bound = sequence(bound)
         if place >= 0 and is_tensor(bound[place]):
             out = beside(op, bound, place)
             if out is not None:
-                return made(out, arrays)
+                return made(out) if arrays else out
         if positions and not ready(bound, positions, ndarray):
             bound = operands(bound)
-        return made(shape_op(op, bound), arrays)
+        result = shape_op(op, bound)
+        return made(result) if arrays else result
 
     name_method(<PyObject*>function, op.name.encode())
     return function
@@ -122,15 +126,18 @@ def raw_function(Op op, Backend backend, library):
     return function_of_one if op.n_arrays == 1 else function_of_two if op.n_arrays == 2 else function
 
 
-cdef inline object made(object result, bint arrays):
-    """What an operation made, as an array of the standard's where `arrays` says so."""
-    if arrays:
-        if is_tensor(result):
-            if (<TensorBase>result).value.meta.ndim == 0 and not (<TensorBase>result).array0d:
-                let_items_be_written(<TensorBase>result)
-        elif isinstance(result, tuple):
-            for item in <tuple>result:
-                made(item, True)
+cdef inline bint has_axes(object result) noexcept:
+    return is_tensor(result) and (<TensorBase>result).value.meta.ndim > 0
+
+
+cdef object made(object result):
+    """What an operation made, as an array of the standard's."""
+    if is_tensor(result):
+        if (<TensorBase>result).value.meta.ndim == 0 and not (<TensorBase>result).array0d:
+            let_items_be_written(<TensorBase>result)
+    elif isinstance(result, tuple):
+        for item in <tuple>result:
+            made(item)
     return result
 
 

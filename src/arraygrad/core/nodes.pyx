@@ -7,7 +7,7 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED, gate_close, gate_closed, gate_enter, gate_leave
 from arraygrad.engine.node cimport (
-    Frame, Node, NodeKind, drop_args, new_node, node_kind, refuse_creation, settle, share_deallocation, thread_state,
+    Frame, Node, NodeKind, drop_args, new_node, node_kind, refuse_creation, share_deallocation, thread_state,
     track, track_with, NODE_CONSTANT, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_PACKED, NODE_ZERO_ABSORBS,
 )
 from arraygrad.engine.streams cimport find_foreign
@@ -23,6 +23,9 @@ from arraygrad.core.value cimport (
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o)
+
+cdef extern from "settled.hpp" namespace "arraygrad":
+    bint settle_node(PyObject* node, bint plain) noexcept
 
 BACKWARD_TWICE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -550,17 +553,21 @@ cdef OpNode new_op_node(Op op, object meta, uint32_t flags):
     return node
 
 
-cdef bint finish(OpNode node) noexcept:
+cdef inline bint finished(OpNode node) noexcept:
     """Note that a node has all that it will keep. Returns whether the garbage collector sees it."""
     if (<Op>node.op).index >= 0:
-        return settle(node)
+        return settle_node(<PyObject*>node, node.flags & NODE_FAST != 0)
     track(<PyObject*>node)              # the rules of others' functions may hold anything
     return True
 
 
+cdef bint finish(OpNode node) noexcept:
+    return finished(node)
+
+
 cdef int attach(TensorBase out, OpNode node) except -1:
     """Make a complete node of an operation the history of its only result."""
-    if finish(node):
+    if finished(node):
         track(<PyObject*>out)
     out.grad_fn_ = node
     out.tracked = True

@@ -12,7 +12,7 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.core.kept_args cimport shared_args
 from arraygrad.core.nodes cimport OpNode
-from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT
+from arraygrad.core.op cimport Op, SAVE_ANS, SAVE_INPUT, SAVE_META
 from arraygrad.core.saved cimport count_pairs_by, pack_slot, packing
 from arraygrad.core.value cimport (
     Backend, TensorBase, Value, check_saved, is_tensor, kept_value, new_tensor, refuses_overwriting, registered,
@@ -79,6 +79,10 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
     cdef bint pack = _packers.load(relaxed) and packing()
     if pack:
         node.flags = (node.flags | NODE_PACKED) & ~<uint32_t>NODE_FAST      # compiled rules read plain slots only
+    elif op.n_saves == 1 and op.save_kind[0] == SAVE_META and op.save_pos[0] >= 0:       # views
+        if op.save_for[0] & needs:
+            node.s0 = meta_of(args[op.save_pos[0]], backend)
+        return 0
     if op.saves_in_list:
         slots = [None] * op.n_saves
     for k in range(op.n_saves):

@@ -83,9 +83,11 @@ cdef object indexed(TensorBase t, object key):
     return apply_op(GETITEM, (t, key)) if out is None else out
 
 
-cdef object key_of(TensorBase t, object key):
+cdef inline object key_of(TensorBase t, object key):
     """A key of a Tensor, as `plain_key` has it where that is for its library."""
-    return key if PyLong_CheckExact(key) or t.value.meta.ops is not _backend else plain_key(key)
+    if PyLong_CheckExact(key) or PySlice_Check(key) or t.value.meta.ops is not _backend:
+        return key
+    return plain_key(key)
 
 
 cdef object plain_key(object key):

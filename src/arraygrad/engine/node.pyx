@@ -69,6 +69,7 @@ cdef extern from "node_memory.hpp" namespace "arraygrad":
     void make_bare(void* cls) noexcept
     bint (*recycler)(PyObject* array) noexcept
     void recycle_args(PyObject* args) noexcept
+    int probe_heads() except -1
     bint settle_node(PyObject* node, bint plain) noexcept
     void settle_end(PyObject* node, bint leads_back) noexcept
     int track_below(PyObject* node) except -1
@@ -660,6 +661,7 @@ cdef int _use_layout(Node probe) except -1:
 
 
 _use_layout(Node.__new__(Node))
+probe_heads()
 
 
 cdef object apply_by_hand(Node node, tuple grads):

@@ -1,5 +1,5 @@
 // The memory of nodes: where it comes from, how it is given back, what the garbage collector sees of it.
-// May include: untracked.hpp, Python's headers. Used by node.pyx alone.
+// May include: settled.hpp, Python's headers. Used by node.pyx alone.
 //
 // Note [Freeing a graph]
 // ~~~~~~~~~~~~~~~~~~~~~~
@@ -36,23 +36,13 @@
 #include <unordered_set>
 #include <vector>
 
-#include "untracked.hpp"
+#include "settled.hpp"
 
 namespace arraygrad {
 
-constexpr int HEAD = 6;          // references in every node: e0, e1, meta, hooks, g0, op
-constexpr int TAIL = 5;          // references in whole nodes only: more, s0, s1, s2, args
 constexpr int DEPTH = 16;
 constexpr int KEPT = 1 << 14;    // free blocks of each size that are kept for the next nodes, 4 MB at most in all
 
-struct NodeLayout {
-    Py_ssize_t weak;             // offset of the weak references; the vtable stands before, HEAD references after it
-    Py_ssize_t tail;             // offset of the TAIL references
-    Py_ssize_t whole;            // size of a whole node
-    Py_ssize_t bare;             // size of a node without its end
-};
-
-static NodeLayout layout;
 static std::atomic<std::int64_t> live_nodes;
 struct Freeing {
     PyObject* waiting;           // nodes that are put off
@@ -66,13 +56,6 @@ static int n_kept[2];
 static Py_ssize_t n_taken[2];    // blocks given out by alloc_node and not given back: nodes that others allocate
                                  // are freed here too, and would pile up if more were kept than are asked for
 #endif
-
-static inline PyObject** slot_at(PyObject* node, Py_ssize_t offset) {
-    return reinterpret_cast<PyObject**>(reinterpret_cast<char*>(node) + offset);
-}
-static inline PyObject** head_of(PyObject* node) { return slot_at(node, layout.weak) + 1; }
-static inline PyObject** tail_of(PyObject* node) { return slot_at(node, layout.tail); }
-static inline bool is_bare(PyTypeObject* type) { return type->tp_basicsize < layout.whole; }
 
 // Counting to None once for several slots: before Python 3.12 it has a count like any object.
 static inline void count_none(Py_ssize_t n) {
@@ -194,75 +177,6 @@ static int clear_node(PyObject* node) {
     clear_slots(head_of(node), HEAD);
     if (!is_bare(Py_TYPE(node))) clear_slots(tail_of(node), TAIL);
     return 0;
-}
-
-constexpr int NESTED = 4;        // how deep tuples and lists of static arguments are looked into
-
-#ifndef Py_GIL_DISABLED
-// Whether an object can never lead to a Tensor or a node: the collector has no business with it.
-static bool is_plain(PyObject* o, int depth) {
-    PyTypeObject* type = Py_TYPE(o);
-    if (!PyType_IS_GC(type)) return true;
-    if (PyType_Check(o)) return !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE);
-    if (!depth) return false;
-    if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
-        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) {
-            PyObject* item = PySequence_Fast_GET_ITEM(o, i);
-            if (item && !is_plain(item, depth - 1)) return false;
-        }
-        return true;
-    }
-    if (PySlice_Check(o)) {
-        auto* s = reinterpret_cast<PySliceObject*>(o);
-        return is_plain(s->start, depth - 1) && is_plain(s->stop, depth - 1) && is_plain(s->step, depth - 1);
-    }
-    return false;
-}
-
-static inline bool is_closed_edge(PyObject* next) { return next == Py_None || !PyObject_GC_IsTracked(next); }
-
-// Whether nothing that a node holds leads to the program's own objects. `plain`: its saved values are arrays or numbers.
-static inline bool is_closed(PyObject* node, bool plain) {
-    PyObject** head = head_of(node);             // e0, e1, meta, hooks, g0, op
-    if (!is_closed_edge(head[0]) || !is_closed_edge(head[1]) || head[3] != Py_None || head[4] != Py_None) return false;
-    if (is_bare(Py_TYPE(node))) return true;
-    PyObject** tail = tail_of(node);             // more, s0, s1, s2, args
-    if (tail[0] != Py_None) {
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tail[0]); i += 2) {
-            if (!is_closed_edge(PyList_GET_ITEM(tail[0], i))) return false;
-        }
-    }
-    if (plain && tail[TAIL - 1] == Py_None && !PyList_CheckExact(tail[1])) return true;
-    for (int i = 1; i < TAIL; i++) {
-        if (tail[i] != Py_None && !is_plain(tail[i], NESTED)) return false;
-    }
-    for (int i = 1; i < TAIL; i++) {
-        if (PyList_CheckExact(tail[i])) PyObject_GC_UnTrack(tail[i]);
-    }
-    return true;
-}
-#endif
-
-// Tracks a complete node, unless nothing that it holds leads to the program's own objects. Returns whether it did.
-static inline bool settle_node(PyObject* node, bool plain) {
-#ifndef Py_GIL_DISABLED
-    if (untracks_now() && is_closed(node, plain)) return false;
-    track(node);
-#else
-    (void)node;
-    (void)plain;
-#endif
-    return true;
-}
-
-// Tracks a node of which the caller knows whether what it holds may lead back to it.
-static inline void settle_end(PyObject* node, bool leads_back) {
-#ifndef Py_GIL_DISABLED
-    if (leads_back || !untracks_now()) track(node);
-#else
-    (void)node;
-    (void)leads_back;
-#endif
 }
 
 // Tracks a node and all that it leads to, behind tracked ones too. -1 with an error: no memory.

@@ -109,9 +109,33 @@ inline bool may_search() { return spent <= sequence.load(std::memory_order_relax
 inline bool untracks_now() { return untracks || (untracks = may_search()); }
 #endif
 
+#ifndef Py_GIL_DISABLED
+// Whether the collector sees an object of a class that it may see, as nodes and Tensors are. CPython's headers keep
+// the two words before an object to themselves; the first is 0 where it is untracked. `probe_heads` looks whether that
+// holds, and it is asked by a call where it does not.
+inline bool reads_heads = false;
+inline bool head_says(PyObject* o) { return reinterpret_cast<std::uintptr_t*>(o)[-2] != 0; }
+inline bool is_seen(PyObject* o) { return reads_heads ? head_says(o) : PyObject_GC_IsTracked(o) != 0; }
+#endif
+
+// Once, while the library is imported. -1 with an error: no memory.
+inline int probe_heads() {
+#ifndef Py_GIL_DISABLED
+    PyObject* const probe = PyList_New(0);
+    if (!probe) return -1;
+    const bool tracked = PyObject_GC_IsTracked(probe) && head_says(probe);
+    PyObject_GC_UnTrack(probe);
+    const bool untracked = !PyObject_GC_IsTracked(probe) && !head_says(probe);
+    PyObject_GC_Track(probe);
+    reads_heads = tracked && untracked && head_says(probe);
+    Py_DECREF(probe);
+#endif
+    return 0;
+}
+
 inline void track(PyObject* o) {
 #ifndef Py_GIL_DISABLED
-    if (!PyObject_GC_IsTracked(o)) PyObject_GC_Track(o);
+    if (!is_seen(o)) PyObject_GC_Track(o);
 #else
     (void)o;
 #endif
@@ -120,7 +144,7 @@ inline void track(PyObject* o) {
 // `holder` was given `held`: it is tracked if that is.
 inline void track_with(PyObject* holder, PyObject* held) {
 #ifndef Py_GIL_DISABLED
-    if (held != Py_None && PyObject_GC_IsTracked(held)) track(holder);
+    if (held != Py_None && is_seen(held)) track(holder);
 #else
     (void)holder;
     (void)held;
@@ -129,7 +153,7 @@ inline void track_with(PyObject* holder, PyObject* held) {
 
 inline bool is_tracked(void* o) {
 #ifndef Py_GIL_DISABLED
-    return PyObject_GC_IsTracked(static_cast<PyObject*>(o));
+    return is_seen(static_cast<PyObject*>(o));
 #else
     (void)o;
     return true;

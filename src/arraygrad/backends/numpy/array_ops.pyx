@@ -116,7 +116,7 @@ cdef object ordinary(NumpyOps self, Op op, object args):
     return Backend.call(self, op, args)
 
 
-cdef object unary_of(NumpyOps self, Op op, object x, uint32_t* flags):
+cdef inline object unary_of(NumpyOps self, Op op, object x, uint32_t* flags):
     cdef bint asked = flags[0] & NODE_ASIDE
     flags[0] = 0
     if not fast_enabled():
@@ -142,7 +142,7 @@ cdef object unary_of(NumpyOps self, Op op, object x, uint32_t* flags):
     return unary_loop(<LoopSet*>op.loops, x, None)
 
 
-cdef object binary_of(NumpyOps self, Op op, object a, object b, uint32_t* flags):
+cdef inline object binary_of(NumpyOps self, Op op, object a, object b, uint32_t* flags):
     cdef object out
     if not fast_enabled():
         return None
@@ -349,18 +349,16 @@ cdef class NumpyOps(Backend):
 
         With NODE_ASIDE in the flags before and after: (the result, what the node keeps for its compiled rule).
         """
-        if is_captured():
-            return settled(unary_of(self, op, x, flags), Raw(self, op), (x,))
-        return unary_of(self, op, x, flags)
+        out = unary_of(self, op, x, flags)
+        return settled(out, Raw(self, op), (x,)) if is_captured() else out
 
     cdef object binary(self, Op op, object a, object b, uint32_t* flags):
         """The result of a two-operand operation by direct loop, or None: declined.
 
         With NODE_ASIDE in the flags: (the result, a list that the node keeps for its compiled rule).
         """
-        if is_captured():
-            return settled(binary_of(self, op, a, b, flags), Raw(self, op), (a, b))
-        return binary_of(self, op, a, b, flags)
+        out = binary_of(self, op, a, b, flags)
+        return settled(out, Raw(self, op), (a, b)) if is_captured() else out
 
     cdef object call(self, Op op, object args):
         """Run the raw operation on raw parameters, given in order: compiled where there is one for them.

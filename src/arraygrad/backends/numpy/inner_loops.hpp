@@ -66,14 +66,14 @@ static inline unsigned x87_status() { return 0; }
 static inline void x87_clear() {}
 #endif
 
-static inline void fp_begin(bool all = false) {
+ARRAYGRAD_INLINED static inline void fp_begin(bool all = false) {
     unsigned csr = _mm_getcsr();
     if (csr & SSE_REPORTED) _mm_setcsr(csr & ~0x3fu);
     if (all && x87_status()) x87_clear();
     ARRAYGRAD_BARRIER();
 }
 
-static inline int fp_end(bool all = false) {
+ARRAYGRAD_INLINED static inline int fp_end(bool all = false) {
     ARRAYGRAD_BARRIER();
     unsigned csr = _mm_getcsr(), other = all ? x87_status() : 0u;
     if (other) x87_clear();
@@ -191,8 +191,8 @@ static inline bool overflowed(const T* x, const T* out, std::ptrdiff_t n) {
 enum { FEW_ELEMENTS = 256 };
 
 // Both return the error bits that the loop raised.
-static inline int run_unary(const LoopSet* s, int slot, char* x, std::ptrdiff_t sx, char* out, std::ptrdiff_t so,
-                            std::ptrdiff_t n) {
+ARRAYGRAD_INLINED static inline int run_unary(const LoopSet* s, int slot, char* x, std::ptrdiff_t sx, char* out,
+                                              std::ptrdiff_t so, std::ptrdiff_t n) {
     char* args[2] = {x, out};
     std::ptrdiff_t steps[2] = {sx, so};
     const bool elsewhere = (s->raises_elsewhere >> slot) & 1, all = elsewhere && (n >= FEW_ELEMENTS || x == out);
@@ -211,8 +211,8 @@ static inline int run_unary(const LoopSet* s, int slot, char* x, char* out, std:
     return run_unary(s, slot, x, step, out, step, n);
 }
 
-static inline int run_binary(const LoopSet* s, int slot, char* a, std::ptrdiff_t sa, char* b, std::ptrdiff_t sb,
-                             char* out, std::ptrdiff_t so, std::ptrdiff_t n) {
+ARRAYGRAD_INLINED static inline int run_binary(const LoopSet* s, int slot, char* a, std::ptrdiff_t sa, char* b,
+                                               std::ptrdiff_t sb, char* out, std::ptrdiff_t so, std::ptrdiff_t n) {
     char* args[3] = {a, b, out};
     std::ptrdiff_t steps[3] = {sa, sb, so};
     fp_begin();

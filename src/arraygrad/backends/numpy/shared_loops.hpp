@@ -46,9 +46,9 @@ static inline int cost_of(const char* ufunc) {
     return COST_DEAR;
 }
 
-static inline int share_unary_now(Team* team, const LoopSet* s, int slot, char* x, std::ptrdiff_t sx, char* out,
-                                  std::ptrdiff_t so, std::ptrdiff_t n) {
-    if (n < NOGIL_SIZE) return n ? run_unary(s, slot, x, sx, out, so, n) : 0;
+// Large arrays, and all while something records (capture.hpp); the functions below are copied into what calls them.
+static int share_many_unary(Team* team, const LoopSet* s, int slot, char* x, std::ptrdiff_t sx, char* out,
+                            std::ptrdiff_t so, std::ptrdiff_t n) {
     return unlocked(n, [=] {
         return in_pieces(team, n, worth_sharing(s->cost, sx), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
             return run_unary(s, slot, x + i * sx, sx, out + i * so, so, m);
@@ -56,24 +56,27 @@ static inline int share_unary_now(Team* team, const LoopSet* s, int slot, char* 
     });
 }
 
-static inline int share_unary(Team* team, const LoopSet* s, int slot, char* x, std::ptrdiff_t sx, char* out,
-                              std::ptrdiff_t so, std::ptrdiff_t n) {
-    if (Capture* c = capture()) {
-        const std::ptrdiff_t item = item_size(slot), to = s->to_bool ? 1 : item;
-        const Span given = run_of(x, n, sx, item, READ), made = run_of(out, n, so ? so : to, to, WRITTEN);
-        if (n == 0) return 0;
-        if (n < NOGIL_SIZE)
-            return captured(c, s->name, {given, made},
-                            [=](char* const* p) { return run_unary(s, slot, p[0], sx, p[1], so, n); });
+static int captured_unary(Capture* c, Team* team, const LoopSet* s, int slot, char* x, std::ptrdiff_t sx, char* out,
+                          std::ptrdiff_t so, std::ptrdiff_t n) {
+    const std::ptrdiff_t item = item_size(slot), to = s->to_bool ? 1 : item;
+    const Span given = run_of(x, n, sx, item, READ), made = run_of(out, n, so ? so : to, to, WRITTEN);
+    if (n == 0) return 0;
+    if (n < NOGIL_SIZE)
         return captured(c, s->name, {given, made},
-                        [=](char* const* p) { return share_unary_now(team, s, slot, p[0], sx, p[1], so, n); });
-    }
-    return share_unary_now(team, s, slot, x, sx, out, so, n);
+                        [=](char* const* p) { return run_unary(s, slot, p[0], sx, p[1], so, n); });
+    return captured(c, s->name, {given, made},
+                    [=](char* const* p) { return share_many_unary(team, s, slot, p[0], sx, p[1], so, n); });
 }
 
-static inline int share_binary_now(Team* team, const LoopSet* s, int slot, char* a, std::ptrdiff_t sa, char* b,
-                                   std::ptrdiff_t sb, char* out, std::ptrdiff_t so, std::ptrdiff_t n) {
-    if (n < NOGIL_SIZE) return n ? run_binary(s, slot, a, sa, b, sb, out, so, n) : 0;
+static inline int share_unary(Team* team, const LoopSet* s, int slot, char* x, std::ptrdiff_t sx, char* out,
+                              std::ptrdiff_t so, std::ptrdiff_t n) {
+    if (Capture* c = capture()) return captured_unary(c, team, s, slot, x, sx, out, so, n);
+    if (n < NOGIL_SIZE) return n ? run_unary(s, slot, x, sx, out, so, n) : 0;
+    return share_many_unary(team, s, slot, x, sx, out, so, n);
+}
+
+static int share_many_binary(Team* team, const LoopSet* s, int slot, char* a, std::ptrdiff_t sa, char* b,
+                             std::ptrdiff_t sb, char* out, std::ptrdiff_t so, std::ptrdiff_t n) {
     return unlocked(n, [=] {
         return in_pieces(team, n, worth_sharing(s->cost, item_size(slot)), [=](std::ptrdiff_t i, std::ptrdiff_t m) {
             return run_binary(s, slot, a + i * sa, sa, b + i * sb, sb, out + i * so, so, m);
@@ -81,22 +84,26 @@ static inline int share_binary_now(Team* team, const LoopSet* s, int slot, char*
     });
 }
 
+static int captured_binary(Capture* c, Team* team, const LoopSet* s, int slot, char* a, std::ptrdiff_t sa, char* b,
+                           std::ptrdiff_t sb, char* out, std::ptrdiff_t so, std::ptrdiff_t n) {
+    const std::ptrdiff_t item = item_size(slot), to = s->to_bool ? 1 : item;
+    const Span first = run_of(a, n, sa, item, READ), second = run_of(b, n, sb, item, READ);
+    const Span made = run_of(out, n, so ? so : to, to, WRITTEN);
+    if (n == 0) return 0;
+    if (n < NOGIL_SIZE)
+        return captured(c, s->name, {first, second, made}, [=](char* const* p) {
+            return run_binary(s, slot, p[0], sa, p[1], sb, p[2], so, n);
+        });
+    return captured(c, s->name, {first, second, made}, [=](char* const* p) {
+        return share_many_binary(team, s, slot, p[0], sa, p[1], sb, p[2], so, n);
+    });
+}
+
 static inline int share_binary(Team* team, const LoopSet* s, int slot, char* a, std::ptrdiff_t sa, char* b,
                                std::ptrdiff_t sb, char* out, std::ptrdiff_t so, std::ptrdiff_t n) {
-    if (Capture* c = capture()) {
-        const std::ptrdiff_t item = item_size(slot), to = s->to_bool ? 1 : item;
-        const Span first = run_of(a, n, sa, item, READ), second = run_of(b, n, sb, item, READ);
-        const Span made = run_of(out, n, so ? so : to, to, WRITTEN);
-        if (n == 0) return 0;
-        if (n < NOGIL_SIZE)
-            return captured(c, s->name, {first, second, made}, [=](char* const* p) {
-                return run_binary(s, slot, p[0], sa, p[1], sb, p[2], so, n);
-            });
-        return captured(c, s->name, {first, second, made}, [=](char* const* p) {
-            return share_binary_now(team, s, slot, p[0], sa, p[1], sb, p[2], so, n);
-        });
-    }
-    return share_binary_now(team, s, slot, a, sa, b, sb, out, so, n);
+    if (Capture* c = capture()) return captured_binary(c, team, s, slot, a, sa, b, sb, out, so, n);
+    if (n < NOGIL_SIZE) return n ? run_binary(s, slot, a, sa, b, sb, out, so, n) : 0;
+    return share_many_binary(team, s, slot, a, sa, b, sb, out, so, n);
 }
 
 static inline int share_rows_now(Team* team, const LoopSet* s, int slot, char* a, char* b, bool first, char* out,
