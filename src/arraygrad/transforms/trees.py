@@ -1,7 +1,7 @@
 """Functions of nested containers: `tree_map`, `tree_flatten` and its kin, `ravel_tree`, and the registration of the
 program's own containers.
 
-May import: core.containers, core.tensor, transforms.trace, transforms.whole, numpy.
+May import: core.containers, core.tensor, transforms.tracked_call, transforms.whole, numpy.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import numpy
 
 from arraygrad.core.containers import LEAF, align, flatten, leaf_names, register_container, stands_for, unflatten
 from arraygrad.core.tensor import Tensor
-from arraygrad.transforms.trace import give_back, meta_of
-from arraygrad.transforms.traced import NUMBER, RAW, SCALAR, TENSOR
+from arraygrad.transforms.tracked_call import give_back, meta_of
+from arraygrad.transforms.tracked_call_base import NUMBER, RAW, SCALAR, TENSOR
 from arraygrad.transforms.whole import STATIC_TYPES, is_static, is_whole, may_stay
 
 __all__ = ["ravel_tree", "register_container", "tree_flatten", "tree_leaves", "tree_map", "tree_unflatten"]

@@ -1,6 +1,6 @@
 """Integrals and sums whose gradient is one of the same kind, term by term, and integrals over boxes.
 
-May import: arraygrad, autograd.kept_functions, core.tensor, scipy._declare, scipy._callbacks, scipy.integrate,
+May import: arraygrad, autograd.function_snapshots, core.tensor, scipy._declare, scipy._callbacks, scipy.integrate,
 transforms, numpy, SciPy.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import integrate, special
 
 import arraygrad as ag
-from arraygrad.autograd.kept_functions import kept
+from arraygrad.autograd.function_snapshots import kept
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.lifting import depends
 from arraygrad.scipy._callbacks import lifted, tracked

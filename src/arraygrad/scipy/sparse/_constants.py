@@ -19,9 +19,11 @@ from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._declare import REGISTRY, Rule
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor, kind_of, raw
 from arraygrad.scipy._libraries import chapter_of, host_array, is_foreign_matrix, namesake
+from arraygrad.scipy.sparse._coordinates import places_of, summed_by_place, taken
 from arraygrad.scipy.sparse._devices import beside, host, library_in, placed
 from arraygrad.scipy.sparse._grids import Grid, dense_of
-from arraygrad.scipy.sparse._matrices import (
+from arraygrad.scipy.sparse._matrix import Matrix, is_sparse, recorded_beside, ufunc_of
+from arraygrad.scipy.sparse._matrix_base import (
     BILINEAR,
     CHAPTER,
     FORMATS,
@@ -34,8 +36,6 @@ from arraygrad.scipy.sparse._matrices import (
     recorded,
     tracked,
 )  # fmt: skip
-from arraygrad.scipy.sparse._places import places_of, summed_by_place, taken
-from arraygrad.scipy.sparse._recorded import Matrix, is_sparse, recorded_beside, ufunc_of
 from arraygrad.scipy.sparse._written import become
 
 __all__ = ["CLASSES", "constant_of", "has_values_of_tensors", "plain", "recorded_of"]
