@@ -39,7 +39,7 @@ cdef class Array:
     """Array(values, rows=None, tape=None)
 --
 
-    What stands for arrays while a program is recorded: the base of `Batched`.
+    What stands for arrays while a program is traced: the base of `Batched`.
     """
 
     def __init__(self, values, rows=None, tape=None):

@@ -1,4 +1,4 @@
-"""What stands for arrays while a rule or a function is recorded, or runs on several rows at once.
+"""What stands for arrays while a rule or a function is traced, or runs on several rows at once.
 
 May import: program.form, numpy. Functions come from the namespace, which `namespace.py` hands in.
 

@@ -34,7 +34,7 @@ def gradient_program(function: Callable, arrays: list[Any], n: int) -> Program:
         Of as many arrays. It gets all of them as Tensors, and makes or reaches no other: an array of NumPy's is one of
         another library than these. Its result is one real number.
     arrays : list of numpy.ndarray
-        What it is recorded with. The program serves arrays of the same shapes and dtypes, as far as its guards hold.
+        What it is traced with. The program serves arrays of the same shapes and dtypes, as far as its guards hold.
 
     Raises
     ------
