@@ -208,6 +208,9 @@ def _termwise(name, ends):
                 found, pull = vjp(of, values[i])
                 return pull(ag.ones_like(found))[0]
 
+            # The gradient is an integral or a sum itself, by the same function of SciPy's and its rule: so it has every
+            # further order. The mark makes the result nan where that does not converge, with a warning: a value that is
+            # not settled would pass for a gradient.
             term.of_a_gradient = True
             return g * recorded(a, b, tuple(args), term, options)
 

@@ -291,6 +291,9 @@ def from_tensors(name, arg1, shape=None, dtype=None, copy=False, options=None):
         dense = ag.asarray(dense_of(arg1))
         made = theirs(host(dense), **options)
         return matched(made, np.arange(dense.size, dtype=np.int64), ag.reshape(dense, (-1,)))
+    # What is left is (values, places) in one of SciPy's forms. SciPy makes the pattern of the plain values. Where it
+    # sorts or adds up what stands at one place, values are matched to the result by their places. Where it takes them
+    # over in their order, they need only the dtype and the shape that SciPy gave its own.
     values = ag.asarray(dense_of(arg1[0]))
     if values.ndim and isinstance(arg1[0], Grid):
         raise NotDifferentiable(f"arraygrad.scipy.sparse.{name}: values as a numpy.matrix; take its A1")
