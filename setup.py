@@ -152,11 +152,12 @@ FAST = {
     *["arraygrad.backends.numpy.reductions", "arraygrad.backends.numpy.shapes", "arraygrad.backends.numpy.sines"],
     *["arraygrad.backends.numpy.single", "arraygrad.backends.numpy.sorting", "arraygrad.core.accumulators"],
     *["arraygrad.core.apply", "arraygrad.core.containers", "arraygrad.core.elements", "arraygrad.core.function"],
-    *["arraygrad.core.given", "arraygrad.core.inplace", "arraygrad.core.kept_args", "arraygrad.core.nodes"],
-    *["arraygrad.core.number_ops", "arraygrad.core.protocols", "arraygrad.core.recorded", "arraygrad.core.saving"],
+    *["arraygrad.core.exposed_memory", "arraygrad.core.inplace", "arraygrad.core.interned_args"],
+    *["arraygrad.core.nodes", "arraygrad.core.number_ops", "arraygrad.core.numpy_primitives"],
+    *["arraygrad.core.protocols", "arraygrad.core.saved_variables"],
     *["arraygrad.core.value", "arraygrad.core.views", "arraygrad.engine.arrayops", "arraygrad.engine.engine"],
     *["arraygrad.engine.evaluate", "arraygrad.engine.graph_task", "arraygrad.engine.node", "arraygrad.engine.numbers"],
-    *["arraygrad.program.form", "arraygrad.transforms.batched", "arraygrad.transforms.traced"],
+    *["arraygrad.program.form", "arraygrad.transforms.batched", "arraygrad.transforms.tracked_call_base"],
 }
 UNALIGNED = ["-fno-align-jumps", "-fno-align-loops", "-fno-align-labels"]
 SPARING = [
@@ -173,11 +174,12 @@ OWN_HEADER = re.compile(r'^cdef extern from "\w+\.hpp"', re.MULTILINE)
 # What runs once in a program, once for a function that is recorded, or rarely: less than one in two hundred of those
 # instructions, in any of the programs.
 SMALL = {
-    *["arraygrad._compiled", "arraygrad._cyutility", "arraygrad.adoption.answers", "arraygrad.adoption.of_lists"],
-    *["arraygrad.backends.cuda.prepared", "arraygrad.backends.cuda.row_plans", "arraygrad.backends.numpy.table"],
-    *["arraygrad.backends.numpy.ufunc_calls", "arraygrad.core.barriers", "arraygrad.core.convert"],
-    *["arraygrad.core.copies", "arraygrad.core.decisions", "arraygrad.core.exports", "arraygrad.core.graph_ops"],
-    *["arraygrad.core.leaf_locks", "arraygrad.core.number_lists", "arraygrad.core.saved_handles"],
+    *["arraygrad._compiled", "arraygrad._cyutility", "arraygrad.adoption.builtin_answers"],
+    *["arraygrad.adoption.of_lists", "arraygrad.backends.cuda.prepared", "arraygrad.backends.cuda.row_plans"],
+    *["arraygrad.backends.numpy.table", "arraygrad.backends.numpy.ufunc_calls", "arraygrad.core.barriers"],
+    *["arraygrad.core.convert", "arraygrad.core.copies", "arraygrad.core.decisions", "arraygrad.core.exports"],
+    *["arraygrad.core.graph_ops", "arraygrad.core.leaf_locks", "arraygrad.core.number_lists"],
+    "arraygrad.core.saved_tensor",
     *["arraygrad.core.ufunc_methods", "arraygrad.engine.anomaly", "arraygrad.engine.context"],
     "arraygrad.engine.sharing",
 }

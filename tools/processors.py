@@ -9,7 +9,7 @@ bits. A level here is this machine without the features above it (NPY_DISABLE_CP
 another processor (OPENBLAS_CORETYPE; without effect where NumPy was built with another BLAS). Needs what the tests
 need, with arraygrad installed or in PYTHONPATH. Exit status 0: the tests passed at every level.
 
-tests/ops/test_replaced_loops.py, which is part of the suite, shows on any processor what differing loops would do.
+tests/backends/test_replaced_loops.py, which is part of the suite, shows on any processor what differing loops would do.
 """
 
 import glob
@@ -24,8 +24,8 @@ from numpy._core import _multiarray_umath as umath
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = (
     "tests/ops/test_fast_*.py",
-    "tests/ops/test_powers.py",
-    "tests/ops/test_replaced_loops.py",
+    "tests/backends/test_powers.py",
+    "tests/backends/test_replaced_loops.py",
     "tests/ops/test_rule_limits.py",
     "tests/ops/test_special.py",
     "tests/ops/test_einsum.py",

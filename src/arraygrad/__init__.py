@@ -27,9 +27,9 @@ from arraygrad.autograd.grad_mode import (
     zero_annihilates,
 )
 from arraygrad.backends import numpy as _numpy_backend  # registers itself
-from arraygrad.core import saved_handles as _saved_handles
+from arraygrad.core import saved_tensor as _saved_tensor
 from arraygrad.core.adopted import set_teller as _set_teller
-from arraygrad.core.constants import set_constant_check
+from arraygrad.core.constant_checks import set_constant_check
 from arraygrad.core.convert import set_number_guard as _set_number_guard
 from arraygrad.core.nodes import set_handles as _set_handles
 from arraygrad.core.protocols import set_protocol_handlers as _set_protocol_handlers
@@ -50,7 +50,7 @@ _set_autograd(autograd)
 _set_number_guard("arraygrad.autograd.python_numbers")
 _set_teller("arraygrad.adoption.unadopted")
 _set_room("arraygrad.adoption.calls")
-_set_handles(_saved_handles)
+_set_handles(_saved_tensor)
 _keep_for_ever(__name__)
 
 # Imported on first use: submodules, and names out of others. The standard's functions, constants and dtypes are made

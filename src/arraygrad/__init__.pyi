@@ -37,7 +37,7 @@ from arraygrad.autograd.python_numbers import set_number_policy as set_number_po
 from arraygrad.autograd.python_numbers import stop_gradient as stop_gradient
 from arraygrad.autograd.threads import get_num_threads as get_num_threads
 from arraygrad.autograd.threads import set_num_threads as set_num_threads
-from arraygrad.core.constants import set_constant_check as set_constant_check
+from arraygrad.core.constant_checks import set_constant_check as set_constant_check
 from arraygrad.core.tensor import Tensor as Tensor
 from arraygrad.core.tensor import asarray as asarray
 from arraygrad.core.tensor import set_saved_mutation as set_saved_mutation

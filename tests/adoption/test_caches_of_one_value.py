@@ -1,4 +1,4 @@
-"""Caches that compare what they were filled for with the value at hand: Note [Caches of one value].
+"""Caches that compare what they were filled for with the value at hand: Note [Stale caches].
 
 The class: who keeps the value (attribute, global, closure, default argument, list, dict) x how it is compared x whether
 an earlier plain call or an earlier gradient has filled the cache. A filled cache is told, an empty one is right without

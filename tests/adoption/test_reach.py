@@ -392,15 +392,15 @@ def test_function_that_was_executed_in_a_bare_namespace_is_reached():
 
 def test_what_is_kept_of_the_search_stays_bounded(monkeypatch):
     monkeypatch.setattr("arraygrad.adoption.reach._MANY", 20)
-    monkeypatch.setattr("arraygrad.adoption.names.MANY", 20)
+    monkeypatch.setattr("arraygrad.adoption.namespaces.MANY", 20)
     monkeypatch.setattr("arraygrad.adoption.code._MANY", 20)
-    from arraygrad.adoption import code, names, reach
+    from arraygrad.adoption import code, namespaces, reach
 
     for i in range(60):
         module = {"__name__": f"made{i}"}
         exec("import numpy as np\ndef f(x):\n    out = np.zeros(1); out[0] = x; return out[0]", module)
         assert ag.grad(module["f"], adopt=True)(2.0) == 1.0
-    assert max(map(len, (names._namespaces, reach._leads, reach._reaches, code._named, code._importing))) <= 40
+    assert max(map(len, (namespaces._namespaces, reach._leads, reach._reaches, code._named, code._importing))) <= 40
 
 
 def namespace_of(module):

@@ -1,6 +1,6 @@
 """Backwards of one Function, and rules of one primitive, that run at once and change what they read.
 
-Imports arraygrad. Note [Kept functions] (4b) in autograd/kept_functions.py.
+Imports arraygrad. Note [Function snapshots] (4b) in autograd/function_snapshots.py.
 """
 
 import threading

@@ -10,7 +10,7 @@ import pytest
 import arraygrad as ag
 from arraygrad.autograd import Function
 from arraygrad.autograd.graph import saved_tensors_hooks
-from arraygrad.core.overwriting import COUNTS_TELL, members_of, set_watched
+from arraygrad.core.write_protection import COUNTS_TELL, members_of, set_watched
 
 
 @pytest.fixture(params=[True, False], ids=["watched", "all"])

@@ -14,7 +14,7 @@ import arraygrad as ag
 from arraygrad.backends.numpy.loops import set_fast_paths, set_memory_pool
 from arraygrad.core.protocols import set_compiled_protocols
 from arraygrad.core.roots import set_compiled_backward
-from arraygrad.transforms.traced import set_compiled_traces
+from arraygrad.transforms.tracked_call_base import set_compiled_calls
 
 from .gradients import (
     Mismatch,
@@ -266,7 +266,7 @@ def annihilating(program, expected):
 @way
 def plain(program, expected):
     """Without any fast path: NumPy's calls, the table's rules, the general ways."""
-    switches = (set_fast_paths, set_compiled_protocols, set_compiled_backward, set_compiled_traces)
+    switches = (set_fast_paths, set_compiled_protocols, set_compiled_backward, set_compiled_calls)
     before = [(switch, switch(False)) for switch in switches] + [(set_memory_pool, set_memory_pool(0))]
     try:
         found = gradients_of(program)

@@ -16,7 +16,7 @@ import pytest
 import arraygrad as ag
 from arraygrad.core.op import parse_signature
 from arraygrad.core.tensor import Tensor, backend_of
-from arraygrad.numpy_api.recorded import ENTRIES
+from arraygrad.numpy_api.primitives import ENTRIES
 from arraygrad.ops import TABLE
 from arraygrad.ops._axes import CODES
 from arraygrad.ops.kinds import DERIVATIVES, KINDS

@@ -145,8 +145,8 @@ def test_threads_that_import_a_module_at_once_get_one():
         (x * x).sum().backward()
         assert x.grad.tolist() == [2.0, 4.0]
         """,
-        "arraygrad", "arraygrad.transforms.traced", "arraygrad.core.containers", "arraygrad.adoption.bindings",
-        "arraygrad.adoption.answers", "arraygrad.adoption.exchange",
+        "arraygrad", "arraygrad.transforms.tracked_call_base", "arraygrad.core.containers",
+        "arraygrad.adoption.bindings", "arraygrad.adoption.builtin_answers", "arraygrad.adoption.exchange",
     )  # fmt: skip
 
 

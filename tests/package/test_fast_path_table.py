@@ -41,7 +41,7 @@ def test_the_switch_and_the_test_of_a_fast_path_exist(path, name, argument, test
 
 def test_every_file_of_tests_for_fast_paths_stands_in_the_table():
     named = {test for *_, test in ROWS}
-    assert {f"tests/ops/{path.name}" for path in (ROOT / "tests" / "ops").glob("test_fast_*.py")} <= named
+    assert {f"tests/backends/{path.name}" for path in (ROOT / "tests" / "backends").glob("test_fast_*.py")} <= named
 
 
 def test_tests_that_source_files_name_exist():

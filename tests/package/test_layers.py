@@ -15,7 +15,7 @@ FILES = source_files(".py", ".pyx", ".pxd", ".hpp")
 NAMESPACES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict"}
 OPTIONAL_LIBRARIES = {"cupy", "torch", "jax", "jaxlib", "dask", "array_api_strict", "scipy", "sklearn", "matplotlib"}
 # What knows NumPy's C API, and how the other compiled modules reach it.
-NUMPYS_OWN = {"loops", "contents", "recordings", "ufunc_loops", "c_api"}
+NUMPYS_OWN = {"loops", "contents", "kernel_programs", "ufunc_loops", "c_api"}
 ARRAY_LIBRARIES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict", "array_api_compat", "scipy"}
 
 ENGINE = {
@@ -75,23 +75,27 @@ MAY_IMPORT = {
     "core": set(),  # the package's own __init__: a docstring
     "core.containers": set(),
     "core.value": ENGINE | {"core.op"},
-    "core.overwriting": ENGINE | {"core.op", "core.value"},
+    "core.write_protection": ENGINE | {"core.op", "core.value"},
     "core.attributes": {"core.value", "core.views", "engine.node", "_hints"},
-    "core.saved": ENGINE | {"core.op", "core.value"},
-    "core.constants": ENGINE | {"core.op", "core.value"},
-    "core.given": ENGINE | {"core.op", "core.value", "core.overwriting", "core.constants"},
+    "core.saved_tensors_hooks": ENGINE | {"core.op", "core.value"},
+    "core.constant_checks": ENGINE | {"core.op", "core.value"},
+    "core.exposed_memory": ENGINE | {"core.op", "core.value", "core.write_protection", "core.constant_checks"},
     "core.leaf_locks": {"engine.free_threading", "core.value"},
-    "core.kept_numbers": ENGINE | {"core.op", "core.value"},
-    "core.accumulators": ENGINE | {"core.value", "core.overwriting", "core.leaf_locks"},
-    "core.nodes": ENGINE | {f"core.{name}" for name in ("op", "value", "saved", "constants", "kept_numbers")},
+    "core.saved_numbers": ENGINE | {"core.op", "core.value"},
+    "core.accumulators": ENGINE | {"core.value", "core.write_protection", "core.leaf_locks"},
+    "core.nodes": ENGINE
+    | {f"core.{name}" for name in ("op", "value", "saved_tensors_hooks", "constant_checks", "saved_numbers")},
     "core.written_scalars": {"core.value"},
     "core.operands": {"core.op", "core.value", "core.written_scalars"},
     "core.arguments": {"core.op", "core.value", "core.operands"},
-    "core.kept_args": {"engine.free_threading", "core.op"},
-    "core.saving": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "saved", "constants", "arguments", "kept_args", "nodes")},
+    "core.interned_args": {"engine.free_threading", "core.op"},
+    "core.saved_variables": ENGINE
+    | {
+        f"core.{name}"
+        for name in ("op", "value", "saved_tensors_hooks", "constant_checks", "arguments", "interned_args", "nodes")
+    },
     "core.number_ops": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "accumulators", "nodes", "saving", "written_scalars")},
+    | {f"core.{name}" for name in ("op", "value", "accumulators", "nodes", "saved_variables", "written_scalars")},
     "core.decisions": ENGINE | {"core.op", "core.value"},
     "core.apply": ENGINE
     | {
@@ -99,41 +103,45 @@ MAY_IMPORT = {
         for name in (
             "op",
             "value",
-            "saved",
+            "saved_tensors_hooks",
             "operands",
             "arguments",
             "decisions",
             "accumulators",
             "nodes",
-            "saving",
+            "saved_variables",
             "number_ops",
             "written_scalars",
         )
     },
     "core.convert": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "apply")},
     "core.exports": {"_hints"}
-    | {f"core.{name}" for name in ("value", "overwriting", "given", "operands", "apply", "convert")},
+    | {f"core.{name}" for name in ("value", "write_protection", "exposed_memory", "operands", "apply", "convert")},
     "core.inplace": ENGINE
     | {
         f"core.{name}"
         for name in (
             "op",
             "value",
-            "overwriting",
+            "write_protection",
             "exports",
             "operands",
             "arguments",
             "accumulators",
             "nodes",
-            "saving",
+            "saved_variables",
             "apply",
             "written_scalars",
         )
     },
     "core.number_lists": ENGINE | {f"core.{name}" for name in ("op", "value", "nodes", "number_ops", "apply")},
-    "core.elements": ENGINE | {f"core.{name}" for name in ("op", "value", "overwriting", "nodes", "apply", "inplace")},
+    "core.elements": ENGINE
+    | {f"core.{name}" for name in ("op", "value", "write_protection", "nodes", "apply", "inplace")},
     "core.views": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "arguments", "kept_args", "nodes", "saving", "apply", "elements")},
+    | {
+        f"core.{name}"
+        for name in ("op", "value", "arguments", "interned_args", "nodes", "saved_variables", "apply", "elements")
+    },
     "core.barriers": ENGINE | {f"core.{name}" for name in ("op", "value", "accumulators", "nodes", "apply")},
     "core.function": ENGINE
     | {
@@ -141,10 +149,10 @@ MAY_IMPORT = {
         for name in (
             "op",
             "value",
-            "overwriting",
-            "saved",
-            "constants",
-            "given",
+            "write_protection",
+            "saved_tensors_hooks",
+            "constant_checks",
+            "exposed_memory",
             "accumulators",
             "nodes",
             "apply",
@@ -152,16 +160,19 @@ MAY_IMPORT = {
             "barriers",
         )
     },
-    "core.saved_handles": ENGINE
-    | {f"core.{name}" for name in ("op", "value", "saved", "constants", "kept_numbers", "nodes", "function")},
+    "core.saved_tensor": ENGINE
+    | {
+        f"core.{name}"
+        for name in ("op", "value", "saved_tensors_hooks", "constant_checks", "saved_numbers", "nodes", "function")
+    },
     "core.adopted": ENGINE | {f"core.{name}" for name in ("op", "value", "apply", "convert", "inplace")},
     "core.protocol_shapes": ENGINE
     | {f"core.{name}" for name in ("op", "value", "nodes", "apply", "number_lists", "views")},
     "core.ufunc_methods": ENGINE | {f"core.{name}" for name in ("op", "value", "apply", "views")},
-    "core.recorded": ENGINE
+    "core.numpy_primitives": ENGINE
     | {
         f"core.{name}"
-        for name in ("op", "operands", "value", "arguments", "nodes", "apply", "decisions", "saving", "views")
+        for name in ("op", "operands", "value", "arguments", "nodes", "apply", "decisions", "saved_variables", "views")
     },
     "core.protocols": ENGINE
     | {
@@ -174,7 +185,7 @@ MAY_IMPORT = {
             "apply",
             "decisions",
             "protocol_shapes",
-            "recorded",
+            "numpy_primitives",
             "ufunc_methods",
         )
     },
@@ -186,7 +197,7 @@ MAY_IMPORT = {
         for name in (
             "op",
             "value",
-            "constants",
+            "constant_checks",
             "leaf_locks",
             "accumulators",
             "nodes",

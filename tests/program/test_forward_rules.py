@@ -21,7 +21,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.ops import OPS, TABLE
 from arraygrad.ops.structure import structure_of
 from arraygrad.program.calls import apply
-from arraygrad.program.forward import NOT_DERIVED, forward, record_forward, run_steps
+from arraygrad.program.forward import NOT_DERIVED, forward, run_steps, trace_forward
 from arraygrad.program.plain import call_in, plain_call
 from arraygrad.program.rules import with_arrays
 from arraygrad.program.values import Batched, GuardFailed, NoBatch, NotLinear, mapped
@@ -259,7 +259,7 @@ def test_forward_rules_run_on_rows(name):
                 alone = [row(given, i) for i in range(2)]
                 try:
                     expected = [forward(op, *one) for one in alone]
-                    program, _, _ = record_forward(op, alone[0])
+                    program, _, _ = trace_forward(op, alone[0])
                     taken = []
                     in_rows([bound, ans, tangents], taken)
                     made = run_steps(program, taken)

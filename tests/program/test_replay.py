@@ -1,6 +1,6 @@
 """Recorded programs: a replay gives the bits of a plain run, or the function runs as ever.
 
-Note [Recorded programs] in program/replay.py, Note [Captured kernels] in backends/numpy/capture.hpp.
+Note [Captured programs] in program/replay.py, Note [Captured kernels] in backends/numpy/capture.hpp.
 """
 
 import threading
@@ -11,8 +11,8 @@ import pytest
 
 import arraygrad as ag
 import arraygrad.numpy as xp
-from arraygrad.backends.numpy.recordings import Recorded
-from arraygrad.program.replay import plainly, record
+from arraygrad.backends.numpy.kernel_programs import KernelProgram
+from arraygrad.program.replay import capture, plainly
 
 
 def gradient(f, seed=None):
@@ -45,7 +45,7 @@ def moved(arrays, seed):
 
 def check(function, arrays, calls=0):
     """A replay of the function that has bits of plain runs for several values, and at most so many calls of Python."""
-    replay = record(function, arrays, moved(arrays, 1))
+    replay = capture(function, arrays, moved(arrays, 1))
     assert replay.failure is None
     for values in (arrays, *(moved(arrays, seed) for seed in (2, 3, 4))):
         same(replay(*values), plainly(function, values))
@@ -187,7 +187,7 @@ def test_a_second_derivative():
 
 
 def test_what_no_kernel_computes_is_a_call():
-    replay = record(lambda x: xp.concat([x, x * 2.0]) + 1.0, [normal(5)], [normal(5, seed=1)])
+    replay = capture(lambda x: xp.concat([x, x * 2.0]) + 1.0, [normal(5)], [normal(5, seed=1)])
     assert replay.failure is None
     assert replay.counts["calls"] == 1
     for seed in range(2, 5):
@@ -199,7 +199,7 @@ def test_a_call_whose_result_has_another_shape_runs_the_function():
     def f(x):
         return x[x > 0] * 2.0
 
-    replay = record(f, [np.array([1.0, -1.0, 2.0])], [np.array([3.0, -1.0, 2.5])])
+    replay = capture(f, [np.array([1.0, -1.0, 2.0])], [np.array([3.0, -1.0, 2.5])])
     assert replay.failure is None
     for values in ([4.0, -2.0, 3.0], [4.0, 2.0, 3.0], [-1.0, -1.0, -1.0], [1.0, 1.0, -3.0]):
         same(replay(np.array(values)), plainly(f, [np.array(values)]))
@@ -210,7 +210,7 @@ def test_an_error_of_a_call_is_raised():
     def f(x):
         return xp.linalg.cholesky(x)
 
-    replay = record(f, [np.eye(3)], [2.0 * np.eye(3)])
+    replay = capture(f, [np.eye(3)], [2.0 * np.eye(3)])
     with pytest.raises(np.linalg.LinAlgError):
         replay(-np.eye(3))
     same(replay(4.0 * np.eye(3)), [2.0 * np.eye(3)])
@@ -224,7 +224,7 @@ def test_a_branch_is_a_guard():
         return xp.sum(x * x) if bool(xp.sum(x) > 0) else xp.sum(x * x * x)
 
     run = gradient(f)
-    replay = record(run, [np.array([1.0, 2.0])], [np.array([2.0, 3.0])])
+    replay = capture(run, [np.array([1.0, 2.0])], [np.array([2.0, 3.0])])
     assert replay.failure is None
     assert replay.counts["guards"] >= 1
     same(replay(np.array([3.0, 4.0])), plainly(run, [np.array([3.0, 4.0])]))
@@ -240,7 +240,7 @@ def test_a_number_that_left_is_a_guard(leave):
         return xp.sum(x * (number.real if isinstance(number, complex) else number))
 
     run = gradient(f)
-    replay = record(run, [np.array([1.0, 2.0])])
+    replay = capture(run, [np.array([1.0, 2.0])])
     assert replay.failure is None
     for values in ([1.0, 2.0], [5.0, 2.5], [1.0, 2.0]):
         same(replay(np.array(values)), plainly(run, [np.array(values)]))
@@ -255,14 +255,14 @@ def test_memory_that_leaves_is_not_recorded(leave):
         return xp.sum(x * leave(x.detach()))
 
     run = gradient(f)
-    replay = record(run, [np.array([1.0, 2.0])], [np.array([1.5, 2.0])])
+    replay = capture(run, [np.array([1.0, 2.0])], [np.array([1.5, 2.0])])
     assert replay.failure is not None
     same(replay(np.array([5.0, 2.5])), plainly(run, [np.array([5.0, 2.5])]))
 
 
 def right_for(function, examples, others):
     """A recording, if there is one, gives bits of plain runs for other values as well."""
-    replay = record(function, *examples)
+    replay = capture(function, *examples)
     with np.errstate(all="ignore"):
         for values in others:
             same(replay(*values), plainly(function, values))
@@ -332,7 +332,7 @@ def test_a_rule_of_the_table_keeps_its_bits():
 
 def test_random_numbers_are_not_recorded():
     rng = np.random.default_rng(0)
-    replay = record(lambda x: x * rng.normal(size=2), [np.array([1.0, 2.0])])
+    replay = capture(lambda x: x * rng.normal(size=2), [np.array([1.0, 2.0])])
     assert replay.failure is not None
     first, second = (replay(np.array([1.0, 2.0]))[0] for _ in range(2))
     assert not np.array_equal(first, second)
@@ -340,7 +340,7 @@ def test_random_numbers_are_not_recorded():
 
 def test_a_counter_is_not_recorded():
     count = iter(range(100))
-    replay = record(lambda x: x * float(next(count)), [np.array([1.0, 2.0])])
+    replay = capture(lambda x: x * float(next(count)), [np.array([1.0, 2.0])])
     assert replay.failure is not None
     (first,), (second,) = (replay(np.array([1.0, 1.0])) for _ in range(2))
     same([second], [first + 1.0])
@@ -353,7 +353,7 @@ def test_an_array_that_is_kept_is_not_recorded():
         kept.append(x * 2.0)
         return x * 3.0
 
-    replay = record(f, [np.array([1.0, 2.0])])
+    replay = capture(f, [np.array([1.0, 2.0])])
     assert replay.failure is not None
     replay(np.array([5.0, 5.0]))
     same([kept[0].numpy()], [np.array([2.0, 4.0])])
@@ -366,7 +366,7 @@ def test_a_write_into_what_the_function_closes_over_is_not_recorded():
         state[...] = state + x
         return state * 1.0
 
-    replay = record(f, [np.array([1.0, 2.0])])
+    replay = capture(f, [np.array([1.0, 2.0])])
     assert replay.failure is not None
     before = state.numpy().copy()
     same(replay(np.array([1.0, 1.0])), [before + 1.0])
@@ -377,19 +377,19 @@ def test_an_error_of_the_function_is_raised():
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        record(f, [np.zeros(2)])
+        capture(f, [np.zeros(2)])
 
 
 def test_arrays_with_gaps_are_refused():
     with pytest.raises(TypeError, match="without gaps"):
-        record(lambda x: x * 2.0, [np.zeros(6)[::2]])
+        capture(lambda x: x * 2.0, [np.zeros(6)[::2]])
 
 
 def test_other_shapes_dtypes_and_orders_run_the_function():
     def f(x):
         return xp.sum(x * x, axis=0)
 
-    replay = record(f, [normal(3, 4)], [normal(3, 4, seed=1)])
+    replay = capture(f, [normal(3, 4)], [normal(3, 4, seed=1)])
     assert replay.failure is None
     for value in (normal(4, 4), normal(3, 4, dtype="float32"), np.asfortranarray(normal(3, 4)), normal(3, 8)[:, ::2]):
         same(replay(value), plainly(f, [value]))
@@ -412,7 +412,7 @@ def test_errors_of_floating_point_are_reported_as_ever():
     def f(x):
         return xp.log(x)
 
-    replay = record(f, [np.array([1.0, 2.0])])
+    replay = capture(f, [np.array([1.0, 2.0])])
     assert replay.failure is None
     with pytest.warns(RuntimeWarning, match="divide by zero encountered in log"):
         replay(np.array([0.0, 2.0]))
@@ -428,7 +428,7 @@ def test_errors_of_floating_point_are_reported_as_ever():
 
 
 def test_results_are_new_arrays():
-    replay = record(lambda x: [x * 2.0, x], [np.array([1.0, 2.0])])
+    replay = capture(lambda x: [x * 2.0, x], [np.array([1.0, 2.0])])
     assert replay.failure is None
     given = np.array([3.0, 4.0])
     first = replay(given)
@@ -444,7 +444,7 @@ def test_results_are_new_arrays():
 
 def test_constants_are_those_of_the_recording():
     scale = np.array([2.0, 3.0])
-    replay = record(lambda x: x * scale, [np.array([1.0, 2.0])])
+    replay = capture(lambda x: x * scale, [np.array([1.0, 2.0])])
     assert replay.failure is None
     scale[...] = 0
     same(replay(np.array([1.0, 1.0])), [np.array([2.0, 3.0])])
@@ -452,7 +452,7 @@ def test_constants_are_those_of_the_recording():
 
 def test_threads_get_their_own_results():
     run = gradient(lambda x: xp.sum(xp.exp(xp.sin(x)) * x))
-    replay = record(run, [normal(2000)], [normal(2000, seed=1)])
+    replay = capture(run, [normal(2000)], [normal(2000, seed=1)])
     assert replay.failure is None
     expected = [plainly(run, [normal(2000, seed=k)]) for k in range(4)]
     found = [[] for _ in range(4)]
@@ -473,7 +473,7 @@ def test_threads_get_their_own_results():
 
 
 def test_one_recording_at_a_time():
-    first, second = Recorded(), Recorded()
+    first, second = KernelProgram(), KernelProgram()
     first.begin([])
     try:
         with pytest.raises(RuntimeError, match="one at a time"):
@@ -483,7 +483,7 @@ def test_one_recording_at_a_time():
 
 
 def test_other_threads_are_not_recorded():
-    recorded = Recorded()
+    recorded = KernelProgram()
     recorded.begin([])
     try:
         found = []

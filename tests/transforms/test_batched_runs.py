@@ -11,7 +11,7 @@ import arraygrad as ag
 from arraygrad.autograd import graph, set_detect_anomaly
 from arraygrad.ops import OPS
 from arraygrad.transforms.batched import set_batched_runs
-from arraygrad.transforms.trace import Trace
+from arraygrad.transforms.tracked_call import TrackedCall
 
 
 @pytest.fixture(autouse=True)
@@ -26,13 +26,13 @@ def always():
 def single_runs(monkeypatch):
     """How many backward runs were made one by one."""
     made = []
-    pull = Trace.pull
+    pull = TrackedCall.pull
 
     def counted(self, *args, **options):
         made.append(args)
         return pull(self, *args, **options)
 
-    monkeypatch.setattr(Trace, "pull", counted)
+    monkeypatch.setattr(TrackedCall, "pull", counted)
     return made
 
 

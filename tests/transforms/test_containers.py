@@ -9,7 +9,7 @@ import pytest
 
 import arraygrad as ag
 from arraygrad.core.containers import LEAF, align, flatten, leaf_names, unflatten
-from arraygrad.transforms.trace import Trace
+from arraygrad.transforms.tracked_call import TrackedCall
 
 Point = namedtuple("Point", "x y")
 
@@ -170,8 +170,8 @@ def test_a_structure_that_was_pickled_takes_leaves_apart_and_together_as_before(
 
 def test_numbers_look_once_for_the_arrays_beside_them(monkeypatch):
     looked = []
-    beside = Trace.arrays_beside
-    monkeypatch.setattr(Trace, "arrays_beside", lambda self: looked.append(1) or beside(self))
+    beside = TrackedCall.arrays_beside
+    monkeypatch.setattr(TrackedCall, "arrays_beside", lambda self: looked.append(1) or beside(self))
     found = ag.grad(lambda *numbers: sum(numbers[1:]) * numbers[0][0], argnums=tuple(range(1, 40)))(
         np.float32([2.0]), *[0.5] * 39
     )

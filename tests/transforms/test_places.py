@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
-from arraygrad.transforms.traced import set_compiled_traces
+from arraygrad.transforms.tracked_call_base import set_compiled_calls
 
 
 @contextlib.contextmanager
 def compiled(mode):
-    before = set_compiled_traces(mode)
+    before = set_compiled_calls(mode)
     try:
         yield
     finally:
-        set_compiled_traces(before)
+        set_compiled_calls(before)
 
 
 def both(compute):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
-from arraygrad.transforms.traced import set_compiled_traces
+from arraygrad.transforms.tracked_call_base import set_compiled_calls
 
 FUNCTIONS = {
     "x + y": lambda x, y: ((x + y) ** 2).sum(),
@@ -20,9 +20,9 @@ FUNCTIONS = {
 
 @pytest.fixture(params=[True, False], ids=["compiled", "plain"])
 def way(request):
-    previous = set_compiled_traces(request.param)
+    previous = set_compiled_calls(request.param)
     yield
-    set_compiled_traces(previous)
+    set_compiled_calls(previous)
 
 
 def values():

@@ -27,7 +27,7 @@ cdef class Watch:
     cdef bint tells(self) except -1
 
 
-cdef class Place:
+cdef class Patch:
     cdef object __weakref__
     cdef object holder      # it, or a weak reference to it
     cdef bint weak

@@ -1,5 +1,6 @@
 # What names, items and attributes are bound to: noticed when it changes, and exchanged for stand-ins.
-# May import: adoption.pairs, adoption.table, core.tensor, numpy_api.rearranging, numpy, the standard library.
+# Note [Files of adoption] in __init__.py names the files beside it.
+# May import: adoption.stand_ins, adoption.table, core.tensor, numpy_api.rearranging, numpy, the standard library.
 import functools
 import types
 import weakref
@@ -13,7 +14,7 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport Py_TYPE, PyObject, PyTypeObject
 from cpython.ref cimport Py_XDECREF
 
-from arraygrad.adoption.pairs import METHOD_CODE, pair_of
+from arraygrad.adoption.stand_ins import METHOD_CODE, pair_of
 from arraygrad.adoption.table import REALS, STAND_INS, WITHOUT_SCALAR_TYPES
 from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.rearranging import Vectorize
@@ -35,7 +36,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     MANY = 256              # so many items of a container are looked at
-    FEW = 16                # a container of numbers alone is watched up to this number
+    MOST_NUMBERS_WATCHED = 16   # a container of numbers alone is watched up to this number
     DEPTH = 3               # containers and objects in a namespace, and in these, are watched
     ALL = 512               # so many items and attributes of them, per namespace
 
@@ -414,7 +415,7 @@ cdef Watch watch_of(object found, named, int depth, Py_ssize_t* left):
     if depth:
         left[0] -= made.size
     # An attribute that is a number may become a function; what a function closes over seldom does, and costs more.
-    matter = namespace or (made.size <= FEW and kind is not function_type and kind is not partial_type)
+    matter = namespace or (made.size <= MOST_NUMBERS_WATCHED and kind is not function_type and kind is not partial_type)
     for item in values:
         thing = real_of(item)
         entry = &made.entries[i]
@@ -439,7 +440,7 @@ cdef Watch watch_of(object found, named, int depth, Py_ssize_t* left):
         elif type(thing) not in containers and not watched_object(thing):
             matter = matter or not held
             continue
-        if depth < DEPTH and left[0] > 0 and (namespace or held or made.size <= FEW):
+        if depth < DEPTH and left[0] > 0 and (namespace or held or made.size <= MOST_NUMBERS_WATCHED):
             inner = watch_of(thing, None, depth + 1, left)
             if inner is not None:
                 matter = True
@@ -494,11 +495,12 @@ def fit(list likenesses, list arguments):
     return True
 
 
-cdef class Place:
+cdef class Patch:
     """A cell, a default argument, an item or an attribute that holds a stand-in, which several searches may find.
 
-    `users` says how many running calls have the stand-in there; guarded by the lock of `answers.pyx`. A `loose` one
-    holds a thing that may be reached by other ways too, where it has no stand-in: Note [What adoption reaches], 8.
+    `users` says how many running calls have the stand-in there; Note [The lock of adoption] in exchange.pyx guards it.
+    A `loose` one holds a thing that may be reached by other ways too, where it has no stand-in: Note [What adoption
+    reaches], 8.
     """
 
     def __init__(self, holder, key, thing, other, loose):
@@ -519,15 +521,15 @@ cdef class Place:
 
     @staticmethod
     def of(holder, key, real, other, loose=False, whole=False):
-        """The Place there, one for all. Unless `whole`, numpy is shown without types of scalars."""
+        """The Patch there, one for all. Unless `whole`, numpy is shown without types of scalars."""
         if not whole:
             other = WITHOUT_SCALAR_TYPES.get(id(other), other)
         name = (id(holder), key, id(real), id(other))
         place = _known.get(name)
-        if place is None or (<Place>place).held_by() is not holder:
-            place = _known[name] = Place(holder, key, real, other, loose)
+        if place is None or (<Patch>place).held_by() is not holder:
+            place = _known[name] = Patch(holder, key, real, other, loose)
         elif not loose:
-            (<Place>place).loose = False
+            (<Patch>place).loose = False
         return place
 
     @property
@@ -544,7 +546,7 @@ cdef class Place:
         """This, with the stand-in for numpy that has no types of scalars."""
         other = WITHOUT_SCALAR_TYPES.get(id(self.other), self.other)
         holder = self.held_by()
-        return self if other is self.other or holder is None else Place.of(
+        return self if other is self.other or holder is None else Patch.of(
             holder, self.key, self.thing, other, self.loose)
 
     cdef object held_by(self):
@@ -599,4 +601,4 @@ cdef class Place:
         return 0
 
 
-_known = weakref.WeakValueDictionary()          # (ids of the holder, key, ids of real thing and stand-in) -> Place
+_known = weakref.WeakValueDictionary()          # (ids of the holder, key, ids of real thing and stand-in) -> Patch

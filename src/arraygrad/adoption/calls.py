@@ -1,9 +1,10 @@
 """`adopt`: a function whose program makes recordable arrays and keeps its numbers recorded while it runs.
 
-May import: adoption.answers, adoption.exchange, adoption.bindings, adoption.compiled_names, adoption.cupy_names,
-adoption.kept, adoption.lent, adoption.masked_names, adoption.names, adoption.pairs, adoption.pickled, adoption.reach,
-adoption.numba_names, adoption.numpy_names, adoption.number_names, adoption.scipy_names, adoption.setting,
-adoption.subclasses, autograd.python_numbers, core.adopted, adoption.asked, engine.later, numpy_api.plainly, numpy.
+May import: adoption.builtin_answers, adoption.exchange, adoption.bindings, adoption.compiled_names,
+adoption.cupy_names, adoption.why_real, adoption.lent, adoption.masked_names, adoption.namespaces, adoption.stand_ins,
+adoption.pickled, adoption.reach, adoption.numba_names, adoption.numpy_names, adoption.number_names,
+adoption.scipy_names, adoption.setting, adoption.subclasses, autograd.python_numbers, core.adopted,
+adoption.tensor_answers, engine.later, numpy_api.plainly, numpy.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
 Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`
@@ -35,7 +36,6 @@ import sys
 import numpy
 
 from arraygrad.adoption import (
-    asked,
     compiled_names,
     cupy_names,
     lent,
@@ -47,17 +47,21 @@ from arraygrad.adoption import (
     scalar_names,
     scipy_names,
     subclasses,
+<<<<<<< HEAD
     text_names,
+=======
+    tensor_answers,
+>>>>>>> 0039f341ee5bf8b8a37092475b3a33328944b16c
 )
-from arraygrad.adoption.answers import given_as_float
 from arraygrad.adoption.bindings import real_of
+from arraygrad.adoption.builtin_answers import given_as_float
 from arraygrad.adoption.exchange import Adopted, forgetting, is_on, later, without
-from arraygrad.adoption.kept import why_numpy_is_kept, why_real
 from arraygrad.adoption.lent import why_not_lent
-from arraygrad.adoption.names import forget
-from arraygrad.adoption.pairs import pair_of
+from arraygrad.adoption.namespaces import forget
 from arraygrad.adoption.reach import is_foreign, reach_of
 from arraygrad.adoption.setting import packages_of
+from arraygrad.adoption.stand_ins import pair_of
+from arraygrad.adoption.why_real import why_numpy_is_kept, why_real
 from arraygrad.autograd import python_numbers
 from arraygrad.core.adopted import set_answers
 from arraygrad.engine.later import set_later
@@ -68,7 +72,7 @@ __all__ = ["adopt"]
 python_numbers.set_adoption(is_on, without, given_as_float, (why_real, why_numpy_is_kept, why_not_lent))
 set_later(later, real_of)
 plainly.set_adoption(is_on)
-set_answers(asked)
+set_answers(tensor_answers)
 scalar_names.install()
 masked_names.install()
 numpy_names.install()

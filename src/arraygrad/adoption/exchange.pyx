@@ -6,7 +6,7 @@ import types
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 
-from arraygrad.adoption.bindings cimport Place as Held
+from arraygrad.adoption.bindings cimport Patch
 from arraygrad.adoption.bindings cimport Watch, plain_to
 from arraygrad.adoption.vectorcalls cimport (
     PyObject_Vectorcall, PyVectorcall_NARGS, arraygrad_serve_calls, named, positional, vectorcall,
@@ -22,7 +22,7 @@ cdef extern from "Python.h":
 
 # Note [The lock of adoption]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# `_lock` guards the `users` of Names and Places, and what stands below. Its thread may take it again, as a search runs
+# `_lock` guards the `users` of Names and Patches, and what stands below. Its thread may take it again, as a search runs
 # code: finalizers, and what they adopt. Most calls need no search, and what they exchange is in modules, cells, dicts
 # and lists alone: no code runs between their comparisons and the end of the exchange. The GIL guards them as well as
 # the lock does, provided that no other thread is in the middle of something (`needs_lock`). Without a GIL all lock.
@@ -58,7 +58,7 @@ cdef class Namespace:
     """The places of one namespace (see Names in reach.py) that an adopted call exchanges."""
     cdef public dict namespace
     cdef public list places                 # of (dict, key, real thing, stand-in)
-    cdef public list shared                 # of Place
+    cdef public list shared                 # of Patch
     cdef public Py_ssize_t users            # running calls that have the stand-ins in place
     cdef public list siblings               # of Namespace: that run over this namespace; None: there is no other
     cdef public Namespace home              # the one that `state` asks; None: itself
@@ -105,7 +105,7 @@ cdef class Namespace:
 cdef class Route:
     """What calls of one function exchange. Subclasses search for it: see Reach in reach.py."""
     cdef public list found                  # of Namespace; None: not searched
-    cdef public list own                    # of Place
+    cdef public list own                    # of Patch
     cdef public list sizes                  # the state of each namespace when it was searched
     cdef public Py_ssize_t stamp            # forgotten() when it was searched
     cdef public object root                 # what `watch` watches
@@ -177,13 +177,13 @@ cdef bint needs_lock(list namespaces, list places) except -1:
 cdef inline bint are_light(list places) noexcept:
     cdef Py_ssize_t i
     for i in range(len(places)):
-        if not (<Held>PyList_GET_ITEM(places, i)).light:
+        if not (<Patch>PyList_GET_ITEM(places, i)).light:
             return False
     return True
 
 
 cdef tuple enter(Route reach, PyObject** args, Py_ssize_t given, PyObject* names):
-    """Put the stand-ins of a call into place: (Names, Places, the same of the call around it or None)."""
+    """Put the stand-ins of a call into place: (Names, Patches, the same of the call around it or None)."""
     cdef tuple found = None
     cdef object around = None if arraygrad_adopting == NULL else <object>arraygrad_adopting
     if names == NULL and reach.found is not None and not needs_lock(reach.found, reach.own):
@@ -203,7 +203,7 @@ cdef tuple enter(Route reach, PyObject** args, Py_ssize_t given, PyObject* names
 
 
 cdef tuple unchanged(Route reach, PyObject** args, Py_ssize_t given, object around):
-    """(Names, Places, `around`) of a call with these arguments if nothing is to be searched, else None."""
+    """(Names, Patches, `around`) of a call with these arguments if nothing is to be searched, else None."""
     global _entries
     cdef Py_ssize_t i
     _entries += 1
@@ -216,7 +216,7 @@ cdef tuple unchanged(Route reach, PyObject** args, Py_ssize_t given, object arou
 
 
 cdef tuple find(Route reach, tuple args, dict kwargs, object around):
-    """(Names, Places, `around`) of a call, searched anew if anything has changed."""
+    """(Names, Patches, `around`) of a call, searched anew if anything has changed."""
     global _entries
     cdef bint anew
     _entries += 1
@@ -248,10 +248,10 @@ cdef int put(tuple found) except -1:
                 names.siblings.append(names)
             exchange(names.places, False)
             for place in names.shared:
-                (<Held>place).put()
+                (<Patch>place).put()
         names.users += 1
     for place in <list>found[1]:
-        (<Held>place).put()
+        (<Patch>place).put()
     return 0
 
 
@@ -264,9 +264,9 @@ cdef int take_back(tuple found) except -1:
         if names.users == 0:
             exchange(names.places if names.siblings is None else unshared(names), True)
             for place in names.shared:
-                (<Held>place).take_back()
+                (<Patch>place).take_back()
     for place in <list>found[1]:
-        (<Held>place).take_back()
+        (<Patch>place).take_back()
     return 0
 
 

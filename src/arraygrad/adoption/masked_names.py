@@ -1,7 +1,7 @@
 """Masked arrays of recorded data in adopted calls, as long as nothing in them is masked.
 
-May import: adoption.answers, adoption.exchange, adoption.subclass_probes, adoption.subclasses, adoption.table,
-autograd.of_libraries, autograd.python_numbers, core.given, core.tensor, the standard library, numpy.
+May import: adoption.builtin_answers, adoption.exchange, adoption.subclass_probes, adoption.subclasses, adoption.table,
+autograd.of_libraries, autograd.python_numbers, core.exposed_memory, core.tensor, the standard library, numpy.
 
 Note [Masked arrays]
 ~~~~~~~~~~~~~~~~~~~~
@@ -26,14 +26,14 @@ import types
 import numpy
 import numpy.ma
 
-from arraygrad.adoption.answers import CLASSES
+from arraygrad.adoption.builtin_answers import CLASSES
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.subclass_probes import within
 from arraygrad.adoption.subclasses import Held, holding
 from arraygrad.adoption.table import stand_in, stand_ins_of
 from arraygrad.autograd.of_libraries import MASKED
 from arraygrad.autograd.python_numbers import place
-from arraygrad.core.given import raw_array
+from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor, asarray, wrap_raw
 
 __all__ = ["Unmasked", "install"]

@@ -1,6 +1,6 @@
 """What stands in for functions that Numba compiles in adopted calls.
 
-May import: adoption.exchange, adoption.code, adoption.table, autograd.closed_functions, autograd.places,
+May import: adoption.exchange, adoption.code, adoption.table, autograd.closed_functions, autograd.source_locations,
 core.containers, core.inplace, core.tensor, numpy_api.plainly, numpy_api.rearranging, the standard library, numpy; Numba
 inside functions, where the program has loaded it.
 
@@ -36,7 +36,7 @@ from arraygrad.adoption.code import names_in
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.table import MAKERS, REALS, stand_in_made
 from arraygrad.autograd.closed_functions import contents_of
-from arraygrad.autograd.places import ProgramPlace, warn_at
+from arraygrad.autograd.source_locations import SourceLocation, warn_at
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, asarray
@@ -93,7 +93,7 @@ def _note(function, frame):
     """Tell once that a function runs as Python (3)."""
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("arraygrad", "numba"):
         frame = frame.f_back  # Numba's call of the protocol
-    place = ProgramPlace(frame)
+    place = SourceLocation(frame)
     warn_at(
         place,
         f"{place}: {function.__name__} is a function that Numba compiles, and an argument requires grad: its Python "

@@ -1,7 +1,7 @@
 """What stands in for math, cmath and a few builtins in adopted calls: numbers of recorded Tensors stay recorded.
 
-May import: adoption.answers, adoption.exchange, adoption.objects, adoption.table, autograd.python_numbers, core.tensor,
-ops, special, the standard library, numpy.
+May import: adoption.builtin_answers, adoption.exchange, adoption.objects, adoption.table, autograd.python_numbers,
+core.tensor, ops, special, the standard library, numpy.
 
 Note [Numbers that stay]
 ~~~~~~~~~~~~~~~~~~~~~~~~
@@ -13,10 +13,10 @@ Note [Numbers that stay]
 (3) What has no slope or decides a branch gives the plain value, as outside: `int`, `bool`, `round`, comparisons,
     floor, ceil, trunc, isnan, isfinite, isclose; `modf` and `frexp` keep the fraction.
 (4) A number that stays computes like a scalar of NumPy. Where a Python float does not (it raises for a division by
-    zero, is complex for a negative base), so does what the graph tells to be one: asked.py.
+    zero, is complex for a negative base), so does what the graph tells to be one: tensor_answers.py.
 (5) `isinstance`, `type`, `hasattr` and `getattr` answer for a Tensor as for the value that it holds in a plain call;
     what asks for Tensors themselves is answered too. Where a float and a scalar of NumPy differ, and the graph does not
-    tell which of them it is, the question is refused: Note [Float or scalar of NumPy's] in answers.pyx.
+    tell which of them it is, the question is refused: Note [Float or scalar of NumPy's] in builtin_answers.pyx.
 Guarded by tests/adoption/test_adopted_numbers.py.
 """
 
@@ -30,7 +30,7 @@ import typing
 import numpy
 
 from arraygrad import special
-from arraygrad.adoption.answers import (
+from arraygrad.adoption.builtin_answers import (
     CLASSES,
     called_number,
     called_type,

@@ -1,7 +1,12 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
+<<<<<<< HEAD
 May import: adoption.answers, adoption.either, adoption.exchange, adoption.objects, adoption.scalar_names,
 adoption.table, adoption.text_names, adoption.of_lists, core.inplace, core.number_lists, core.tensor, numpy_api.arrays,
+=======
+May import: adoption.builtin_answers, adoption.either, adoption.exchange, adoption.objects, adoption.scalar_names,
+adoption.table, adoption.of_lists, core.inplace, core.number_lists, core.tensor, numpy_api.arrays,
+>>>>>>> 0039f341ee5bf8b8a37092475b3a33328944b16c
 numpy_api.rearranging, numpy.
 """
 
@@ -15,7 +20,7 @@ import typing
 import numpy
 
 from arraygrad.adoption import of_lists
-from arraygrad.adoption.answers import gathered, has_tensor, is_floating, isinstance_, plain_type, tell_text
+from arraygrad.adoption.builtin_answers import gathered, has_tensor, is_floating, isinstance_, plain_type, tell_text
 from arraygrad.adoption.either import EitherClass
 from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.objects import asked_again

@@ -8,7 +8,7 @@ NumPy calls an object's `__array__`, and Python its `__float__`, in compiled cod
 that names Tensor's class or "not producing an array". A stand-in that gets it asks the objects among its arguments
 itself, and computes with the arrays and numbers that they give. So nothing is asked twice but where the real call has
 failed, and calls without such objects cost nothing. What is no stand-in (compiled code, ufuncs outside of
-numpy) fails: `Trace.explain` says how to write it.
+numpy) fails: `TrackedCall.explain` says how to write it.
 Guarded by tests/adoption/test_objects_that_hold_tensors.py.
 """
 

@@ -1,5 +1,5 @@
 # What stands in for NumPy's functions in adopted calls: `numpy.sin([t, u])` takes a list of Tensors as one of numbers.
-# May import: adoption.answers, adoption.objects, adoption.table, core.adopted, core.operands, core.tensor,
+# May import: adoption.builtin_answers, adoption.objects, adoption.table, core.adopted, core.operands, core.tensor,
 # core.value, ops, numpy, the standard library.
 import copy
 import types
@@ -17,7 +17,7 @@ from arraygrad.core.adopted cimport arraygrad_adopting
 from arraygrad.core.operands cimport has_tensor
 from arraygrad.core.value cimport TensorBase
 
-from arraygrad.adoption.answers import CLASSES, gathered, mark_scalar
+from arraygrad.adoption.builtin_answers import CLASSES, gathered, mark_scalar
 from arraygrad.adoption.objects import asked_again
 from arraygrad.adoption.table import UFUNC_METHODS
 from arraygrad.core.tensor import Tensor
@@ -38,7 +38,8 @@ from arraygrad.ops import OPS
 # (5) The real function runs once, unless it refused an object that gives a Tensor as its array: then it is called with
 #     that array.
 # (6) Ufuncs make scalars of Python's floats, operators do not, and the graph has the same node for both. So what the
-#     ufunc of an operator makes without axes is marked: Note [Float or scalar of NumPy's] in adoption/answers.pyx.
+#     ufunc of an operator makes without axes is marked: Note [Float or scalar of NumPy's] in
+#     adoption/builtin_answers.pyx.
 # Guarded by tests/adoption/test_ufuncs_of_lists.py and test_functions_of_lists.py.
 
 cdef extern from "Python.h":

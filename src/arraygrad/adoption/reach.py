@@ -1,8 +1,8 @@
 """Which namespaces a function reaches, and the places in them that hold NumPy, math and their functions.
 
-May import: adoption.exchange, adoption.bindings, adoption.code, adoption.compared, adoption.names, adoption.pairs,
-adoption.polynomial_names, adoption.rewritten, adoption.scipy_names, adoption.table, adoption.written, the standard
-library, numpy.
+May import: adoption.exchange, adoption.bindings, adoption.code, adoption.identity_comparisons, adoption.namespaces,
+adoption.stand_ins, adoption.polynomial_names, adoption.rewritten, adoption.scipy_names, adoption.table,
+adoption.written, the standard library, numpy.
 
 Note [What adoption reaches]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -14,7 +14,7 @@ Note [What adoption reaches]
     all its methods, a module by the attributes that the code names.
 (3) Besides globals, these hold stand-ins: cells of closures, default arguments, dicts that are globals
     (`OPS = {"exp": math.exp}`), what a partial calls, and lists, dicts and attributes of objects wherever the search
-    finds them: each is a Place, which counts its calls itself, as several modules may share it. An attribute is set in
+    finds them: each is a Patch, which counts its calls itself, as several modules may share it. An attribute is set in
     the object's own dict, so that no code of the program runs. And what functions import in their bodies:
     `import numpy` is an instruction that names a module, so the function runs code that names the stand-in's.
 (4) Not reached: the standard library and the array libraries of `_LIBRARIES`, whose code stays as it is; compiled code;
@@ -34,7 +34,7 @@ Note [What adoption reaches]
 (8) Lists and attributes go from hand to hand, and are compared where no instruction names what they hold:
     `TUPLE[0] in FUNCTIONS`. So they hold the real thing, if that is also held where no stand-in is put: in a tuple or
     set, a slot, a class attribute, a key, an argument of the call, an object whose hash is its own, or where a global
-    list is compared; also where code asks `importlib` or `sys.modules` for modules. Such a Place is `loose`. Types in
+    list is compared; also where code asks `importlib` or `sys.modules` for modules. Such a Patch is `loose`. Types in
     lists and attributes stay, and modules in lists; a module that an attribute holds (`self.xp = numpy`) has a
     stand-in. Without one the call is refused, as everywhere.
 Guarded by tests/adoption/test_reach.py and test_places_of_functions.py.
@@ -48,15 +48,15 @@ import types
 
 import numpy
 
-from arraygrad.adoption.bindings import Likeness, Place, attributes_of, fit, held_items, is_plain, watch
+from arraygrad.adoption.bindings import Likeness, Patch, attributes_of, fit, held_items, is_plain, watch
 from arraygrad.adoption.code import imported, importing_stand_ins, names_in
-from arraygrad.adoption.compared import ITEMS, attribute, held, parts
 from arraygrad.adoption.exchange import Route, set_renewal
-from arraygrad.adoption.names import CACHES, NOTHING, Names, forget, renewed, wanted
-from arraygrad.adoption.pairs import pair_of
+from arraygrad.adoption.identity_comparisons import ITEMS, attribute, held, parts
+from arraygrad.adoption.namespaces import CACHES, NOTHING, Names, forget, renewed, wanted
 from arraygrad.adoption.polynomial_names import polynomial
 from arraygrad.adoption.rewritten import rewritten
 from arraygrad.adoption.scipy_names import load
+from arraygrad.adoption.stand_ins import pair_of
 from arraygrad.adoption.table import stands_for
 from arraygrad.adoption.written import without_parameters, written
 
@@ -220,7 +220,7 @@ class Reach(Route):
             self.watch = watch(self.root)
 
     def with_arguments(self, arguments):
-        """(Names, Places) for a call with these arguments."""
+        """(Names, Patches) for a call with these arguments."""
         objects = _objects(arguments, 0, [])
         if self._given is not None:
             likenesses, sizes, stamp, found = self._given
@@ -266,7 +266,7 @@ class _Search:
     Attributes
     ----------
     found : dict of int to Names
-    places : list of Place
+    places : list of Patch
         Of functions that are no globals, and of what holds stand-ins but is no namespace.
     held : set of int
         Ids of the real things that are held where no stand-in is put (8).
@@ -339,7 +339,7 @@ class _Search:
         if pair is None or isinstance(value, type):  # a type is compared in more ways: (8)
             return
         if may and not (type(value) is types.ModuleType and type(holder) is list):
-            self.places.append(Place.of(holder, key, *pair, True, True))
+            self.places.append(Patch.of(holder, key, *pair, True, True))
         else:
             self.held.add(id(value))
 
@@ -415,7 +415,7 @@ class _Search:
             for holder, value in held(function):
                 pair = pair_of(value)
                 if pair is not None:
-                    self.places.append(Place.of(*holder, *pair))
+                    self.places.append(Patch.of(*holder, *pair))
                 if type(value) is types.FunctionType:
                     self.visit(value, depth)
                 elif depth < _DEPTH:  # what Numba compiles has a stand-in, and leads on
@@ -423,7 +423,7 @@ class _Search:
         other = importing_stand_ins(rewritten(code, namespace))
         if other is not code:
             stands_for(other, code)
-            self._other_code(namespace, Place.of(function, "__code__", code, other))
+            self._other_code(namespace, Patch.of(function, "__code__", code, other))
 
     def _other_code(self, namespace, place):
         """Note the place of a function's code, in the module whose globals these are."""

@@ -1,7 +1,7 @@
 """The code of a function with other expressions, where an array is made or asked that no stand-in is called for.
 
-May import: adoption.compared, adoption.exchange, adoption.table, adoption.written, core.inplace, core.tensor,
-numpy_api.arrays, the standard library, numpy.
+May import: adoption.identity_comparisons, adoption.exchange, adoption.table, adoption.written, core.inplace,
+core.tensor, numpy_api.arrays, the standard library, numpy.
 
 Note [Code that is rewritten]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -38,8 +38,8 @@ import weakref
 
 import numpy
 
-from arraygrad.adoption.compared import codes_of
 from arraygrad.adoption.exchange import makes_tensors
+from arraygrad.adoption.identity_comparisons import codes_of
 from arraygrad.adoption.table import stand_in_for
 from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of
 from arraygrad.core.inplace import as_scalar

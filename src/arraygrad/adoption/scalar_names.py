@@ -1,7 +1,7 @@
 """What stands in for NumPy's types of scalars in adopted calls: `numpy.float64(t)` of a Tensor stays recorded.
 
-May import: adoption.answers, adoption.exchange, adoption.number_names, adoption.table, core.inplace, core.tensor,
-numpy.
+May import: adoption.builtin_answers, adoption.exchange, adoption.number_names, adoption.table, core.inplace,
+core.tensor, numpy.
 
 Note [Types of scalars that stay]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -21,7 +21,7 @@ import types
 
 import numpy
 
-from arraygrad.adoption.answers import gathered, is_floating, raw_of
+from arraygrad.adoption.builtin_answers import gathered, is_floating, raw_of
 from arraygrad.adoption.exchange import makes_tensors
 from arraygrad.adoption.number_names import Number, derived
 from arraygrad.adoption.table import SCALAR_TYPES, WITHOUT_SCALAR_TYPES, stand_in, stands_for

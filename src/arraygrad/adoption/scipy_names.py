@@ -1,7 +1,7 @@
 """What stands in for SciPy in adopted calls: the functions of arraygrad.scipy, chapter by chapter as they are loaded.
 
-May import: adoption.answers, adoption.either, adoption.exchange, adoption.code, adoption.table, adoption.numpy_names,
-the standard library; arraygrad.scipy by its name, as SciPy is optional.
+May import: adoption.builtin_answers, adoption.either, adoption.exchange, adoption.code, adoption.table,
+adoption.numpy_names, the standard library; arraygrad.scipy by its name, as SciPy is optional.
 """
 
 import functools
@@ -10,7 +10,7 @@ import importlib.util
 import sys
 import types
 
-from arraygrad.adoption.answers import CLASSES
+from arraygrad.adoption.builtin_answers import CLASSES
 from arraygrad.adoption.code import imported, names_in
 from arraygrad.adoption.either import Either, EitherClass
 from arraygrad.adoption.exchange import is_on

@@ -1,6 +1,6 @@
 """What NumPy does with a class that derives from numpy.ndarray, asked of NumPy itself on plain values.
 
-May import: core.given, core.tensor, the standard library, numpy. See Note [Classes derived from arrays] in
+May import: core.exposed_memory, core.tensor, the standard library, numpy. See Note [Classes derived from arrays] in
 adoption/subclasses.py, (3) and (4).
 """
 
@@ -10,7 +10,7 @@ import warnings
 
 import numpy
 
-from arraygrad.core.given import raw_array
+from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor
 
 __all__ = ["Asked", "probe_of", "within"]

@@ -1,6 +1,6 @@
 """Classes that a program derives from numpy.ndarray, where their data is recorded.
 
-May import: adoption.answers, adoption.exchange, adoption.reach, adoption.subclass_probes, adoption.table,
+May import: adoption.builtin_answers, adoption.exchange, adoption.reach, adoption.subclass_probes, adoption.table,
 autograd.python_numbers, core.inplace, core.operands, core.tensor, numpy_api.more_methods, the standard library,
 numpy.
 
@@ -40,7 +40,7 @@ import weakref
 
 import numpy
 
-from arraygrad.adoption.answers import CLASSES, set_of_super
+from arraygrad.adoption.builtin_answers import CLASSES, set_of_super
 from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.reach import is_library
 from arraygrad.adoption.subclass_probes import Asked, probe_of, within

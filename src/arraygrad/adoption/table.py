@@ -1,4 +1,6 @@
-"""The table of what stands in for what.
+"""The table of what stands in for what: pairs (real thing, stand-in) that are known from the start.
+
+Note [Files of adoption] in __init__.py names the files beside it.
 
 May import: the standard library.
 """
@@ -40,7 +42,7 @@ STAND_IN_MODULES: dict = {}
 def stand_in(real, other):
     """Have `other` stand in for the module, function or type `real` in adopted calls.
 
-    `other` must do what `real` does wherever `answers.is_on()` is False: other threads may find it meanwhile.
+    `other` must do what `real` does wherever `exchange.is_on()` is False: other threads may find it meanwhile.
     """
     STAND_INS[id(real)] = (real, other)
     stands_for(other, real)

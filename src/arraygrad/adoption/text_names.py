@@ -1,13 +1,13 @@
 """What stands in for functions that read numbers from text: they warn of text that was made of a Tensor.
 
-May import: adoption.answers, adoption.exchange, adoption.table, autograd.places, the standard library, numpy.
+May import: adoption.builtin_answers, adoption.exchange, adoption.table, autograd.source_locations, the standard library, numpy.
 
 Note [Numbers read from text]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 Text holds no gradient, so a number that is written out and read again is a constant. A program that shows its numbers
 does the first half only, and is right; the second half is where the gradient is lost.
-(1) `str`, `repr` and `format` of a Tensor note their text in an adopted call: `asked.note_text`. The last ones stay.
-(2) float, complex, numpy.array and their like compare the text that they are given: `answers.tell_text`.
+(1) `str`, `repr` and `format` of a Tensor note their text in an adopted call: `tensor_answers.note_text`. The last ones stay.
+(2) float, complex, numpy.array and their like compare the text that they are given: `builtin_answers.tell_text`.
 (3) What is given a document, or computes while it reads, is judged by its result: the functions here warn where a
     number in it is that of a noted text. Numbers that every program writes, 0, 1 and -1, do not count.
 (4) Decimal and Fraction take one number. Their classes have stand-ins that only their call goes through.
@@ -25,10 +25,10 @@ import types
 
 import numpy
 
-from arraygrad.adoption.answers import TEXTS
+from arraygrad.adoption.builtin_answers import TEXTS
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.table import stand_in, stand_ins_of
-from arraygrad.autograd.places import ProgramPlace, warn_at
+from arraygrad.autograd.source_locations import SourceLocation, warn_at
 
 __all__ = ["READERS", "install", "reader"]
 
@@ -46,7 +46,7 @@ def _tell_read(found, frame):
             continue
     noted.difference_update(_COMMON)
     if noted and not noted.isdisjoint(_numbers_in(found, [])):
-        at = ProgramPlace(frame)
+        at = SourceLocation(frame)
         warn_at(
             at,
             f"{at}: a number is read from text that was made of a Tensor, and has no gradient: compute with the Tensor "

@@ -1,7 +1,7 @@
 """What a Tensor answers otherwise than its plain value where no adopted call runs: the program is told of it.
 
-May import: adoption.answers, adoption.exchange, adoption.asked, adoption.reach, autograd.places,
-autograd.python_numbers, the standard library, numpy.
+May import: adoption.builtin_answers, adoption.exchange, adoption.tensor_answers, adoption.reach,
+autograd.source_locations, autograd.python_numbers, the standard library, numpy.
 
 `isinstance(x, float)` of a Tensor is False, and the program goes on in another branch than in a plain call: the value
 and the gradient are those of another function. Without adoption no name can hold a stand-in that answers as for the
@@ -22,12 +22,12 @@ import types
 
 import numpy
 
-from arraygrad.adoption.answers import is_python_number, plain_type, twin_type
-from arraygrad.adoption.asked import dispatches_tensors
+from arraygrad.adoption.builtin_answers import is_python_number, plain_type, twin_type
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.reach import adoptable
-from arraygrad.autograd.places import ProgramPlace, warn_at
+from arraygrad.adoption.tensor_answers import dispatches_tensors
 from arraygrad.autograd.python_numbers import followed_by
+from arraygrad.autograd.source_locations import SourceLocation, warn_at
 from arraygrad.core.adopted import note_quiet
 from arraygrad.core.tensor import Tensor
 
@@ -285,7 +285,7 @@ def _tell_dispatch(t, frame):
 
 
 def _warn(t, frame, told):
-    at = ProgramPlace(frame)
+    at = SourceLocation(frame)
     warn_at(
         at,
         f"{at}: {told}, so the program may take another branch than a plain call, and have another value and gradient. "

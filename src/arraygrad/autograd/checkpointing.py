@@ -1,7 +1,7 @@
 """Memory for time: `checkpoint(f)` keeps the arguments of `f` instead of what its operations save.
 
-May import: _hints, core.constants, core.containers, engine, core.tensor, core.saved, core.apply,
-autograd.graph_hooks, autograd.kept_functions, autograd.saved_hooks.
+May import: _hints, core.constant_checks, core.containers, engine, core.tensor, core.saved_tensors_hooks, core.apply,
+autograd.graph_hooks, autograd.function_snapshots, autograd.saved_hooks.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import weakref
 import numpy
 
 from arraygrad._hints import unexpected
+from arraygrad.autograd.function_snapshots import closed, held
 from arraygrad.autograd.graph_hooks import op_hooks
-from arraygrad.autograd.kept_functions import closed, held
 from arraygrad.autograd.saved_hooks import saved_tensors_hooks
-from arraygrad.core.constants import Contents, constants_are_compared
+from arraygrad.core.constant_checks import Contents, constants_are_compared
 from arraygrad.core.containers import flatten, unflatten
-from arraygrad.core.given import raw_array
-from arraygrad.core.saved import SavedInput
+from arraygrad.core.exposed_memory import raw_array
+from arraygrad.core.saved_tensors_hooks import SavedInput
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.graph_task import current_graph_task_id, queue_callback
 from arraygrad.engine.later import called_later
@@ -47,8 +47,8 @@ __all__ = ["checkpoint"]
 # (5) Arrays that f finds elsewhere than in Tensors among its arguments must contain the same when it is called again:
 #     raw arguments, and what its closure, its defaults and the globals that it names hold. They are told by their
 #     content, as constants are (Note [Constants that change]). What f itself writes (running means, buffers) is not.
-# (6) Variables of f's closure that were bound anew since have their old values in the second call (Note [Kept
-#     functions]).
+# (6) Variables of f's closure that were bound anew since have their old values in the second call (Note [Function
+#     snapshots]).
 # Guarded by tests/autograd/test_checkpoint.py.
 
 

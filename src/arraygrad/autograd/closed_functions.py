@@ -1,7 +1,7 @@
 """Copies of functions over closures of their own, and what code names.
 
-May import: autograd.instructions, the standard library. Note [Kept functions] in kept_functions.py says what the
-copies are for.
+May import: autograd.instructions, the standard library. Note [Function snapshots] in function_snapshots.py says what
+the copies are for.
 """
 
 import functools
@@ -81,7 +81,7 @@ def hands_self_on(code):
 
 
 def closed(f):
-    """A copy of a function, and of those that it holds, over closures of their own; see Note [Kept functions]."""
+    """A copy of a function, and of those that it holds, over closures of their own; see Note [Function snapshots]."""
     written, reached = set(), {}
     _reach(f, written, reached)
     return _copied(f, written, {}) if any(reached.values()) else f

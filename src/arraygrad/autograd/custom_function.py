@@ -1,6 +1,6 @@
 """Operations with a derivative of the user's own: `Function` and `once_differentiable`.
 
-May import: autograd.kept_functions, engine, core.barriers, core.constants, core.function, core.tensor. What a
+May import: autograd.function_snapshots, engine, core.barriers, core.constant_checks, core.function, core.tensor. What a
 Function's ctx can do is in `function` (CustomNode).
 """
 
@@ -10,9 +10,9 @@ import functools
 import inspect
 import warnings
 
-from arraygrad.autograd.kept_functions import Reader, is_holder
+from arraygrad.autograd.function_snapshots import Reader, is_holder
 from arraygrad.core.barriers import delayed_error
-from arraygrad.core.constants import constants_are_compared
+from arraygrad.core.constant_checks import constants_are_compared
 from arraygrad.core.function import CustomNode, run_function, set_function
 from arraygrad.core.tensor import Tensor, asarray, metadata_of
 from arraygrad.engine.modes import Mode

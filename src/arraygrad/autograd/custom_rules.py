@@ -1,14 +1,14 @@
 """Which rules of the user's own a graph holds: those of primitives and of custom Functions.
 
-May import: autograd.custom_function, autograd.graph, autograd.primitive, autograd.places, core.function,
+May import: autograd.custom_function, autograd.graph, autograd.primitive, autograd.source_locations, core.function,
 core.tensor, engine.
 """
 
 from __future__ import annotations
 
 from arraygrad.autograd.graph import walk
-from arraygrad.autograd.places import short
 from arraygrad.autograd.primitive import recorded_rules
+from arraygrad.autograd.source_locations import short
 from arraygrad.core.function import CustomNode
 from arraygrad.core.tensor import gradient_edge
 from arraygrad.engine.node import PyNode, function_of

@@ -34,7 +34,7 @@ __all__ = [
 
 _ON_FIRST_USE = {
     "NodeEvent": "arraygrad.autograd.run_trace",
-    "SavedTensor": "arraygrad.core.saved_handles",
+    "SavedTensor": "arraygrad.core.saved_tensor",
     "disable_saved_tensors_hooks": "arraygrad.autograd.saved_hooks",
     "op_hooks": "arraygrad.autograd.graph_hooks",
     "profile": "arraygrad.autograd.run_profile",

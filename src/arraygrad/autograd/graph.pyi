@@ -11,7 +11,7 @@ from arraygrad.autograd.saved_hooks import disable_saved_tensors_hooks as disabl
 from arraygrad.autograd.saved_hooks import save_on_cpu as save_on_cpu
 from arraygrad.autograd.saved_hooks import save_on_disk as save_on_disk
 from arraygrad.autograd.saved_hooks import saved_tensors_hooks as saved_tensors_hooks
-from arraygrad.core.saved_handles import SavedTensor as SavedTensor
+from arraygrad.core.saved_tensor import SavedTensor as SavedTensor
 from arraygrad.engine.context import carry_context as carry_context
 from arraygrad.engine.graph_task import current_graph_task_execution_order as current_graph_task_execution_order
 from arraygrad.engine.graph_task import current_graph_task_id as current_graph_task_id

@@ -1,6 +1,6 @@
 """Numbers that are items of sets and keys of dicts: equal ones are one item in a plain call, and two when recorded.
 
-May import: autograd.places, core.tensor, the standard library, numpy.
+May import: autograd.source_locations, core.tensor, the standard library, numpy.
 
 Note [Keys that are equal]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -24,7 +24,7 @@ import threading
 
 import numpy
 
-from arraygrad.autograd.places import ProgramPlace, is_ours, object_of, parsed, source_of, warn_at
+from arraygrad.autograd.source_locations import SourceLocation, is_ours, object_of, parsed, source_of, warn_at
 from arraygrad.core.tensor import Tensor
 
 __all__ = ["meets_an_equal_key", "warn_of_key"]
@@ -138,7 +138,7 @@ def _value(key):
 
 def warn_of_key(frame):
     """Warn of a place where a key meets an equal one."""
-    place = ProgramPlace(frame)
+    place = SourceLocation(frame)
     warn_at(
         place,
         f"{place}: a number that is being differentiated is an item or key beside an equal one. In a plain call they "

@@ -1,7 +1,7 @@
 """`primitive`: a function on raw arrays with a rule of the user's own for its gradient.
 
-May import: autograd.kept_functions, autograd.places, autograd.python_numbers, core.barriers, core.constants,
-core.given, engine, core.graph_ops, core.tensor.
+May import: autograd.function_snapshots, autograd.source_locations, autograd.python_numbers, core.barriers,
+core.constant_checks, core.exposed_memory, engine, core.graph_ops, core.tensor.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import functools
 import weakref
 
-from arraygrad.autograd.kept_functions import Reader, is_holder
-from arraygrad.autograd.places import short
+from arraygrad.autograd.function_snapshots import Reader, is_holder
 from arraygrad.autograd.python_numbers import unadopted
+from arraygrad.autograd.source_locations import short
 from arraygrad.core.barriers import recorded_gradients
-from arraygrad.core.constants import Contents, constants_are_compared
-from arraygrad.core.given import Given, results_of
+from arraygrad.core.constant_checks import Contents, constants_are_compared
+from arraygrad.core.exposed_memory import ArgumentWatch, results_of
 from arraygrad.core.graph_ops import Kept, attach_node, settled
 from arraygrad.core.tensor import Tensor, edge_of, metadata_of, wrap_raw
 from arraygrad.engine.later import called_later
@@ -134,8 +134,8 @@ class Primitive:
         raw_args = [_raw(a) for a in args]
         raw_kwargs = {name: _raw(a) for name, a in kwargs.items()}
         everything = (*args, *kwargs.values())
-        given = Given(everything, self._name) if tracked else None
-        # Nothing but the list holds what the function returns: Note [Returned memory] in core/given.pyx.
+        given = ArgumentWatch(everything, self._name) if tracked else None
+        # Nothing but the list holds what the function returns: Note [Returned memory] in core/exposed_memory.pyx.
         box = [unadopted(self._function, raw_args, raw_kwargs)]
         results, kind = results_of(box, everything, bool(tracked), self._name)
         if given is not None:

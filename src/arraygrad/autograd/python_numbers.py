@@ -2,7 +2,7 @@
 
 May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.keys, autograd.let_go,
 autograd.number_texts, autograd.of_arrays, autograd.of_libraries, autograd.of_python, autograd.of_scipy,
-autograd.places, core.inplace, core.tensor, the standard library. `arraygrad` exports the names.
+autograd.source_locations, core.inplace, core.tensor, the standard library. `arraygrad` exports the names.
 
 Note [Numbers that leave]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -21,8 +21,8 @@ it computes is zero, or that of a part of it.
     tells, as such a rounding is most often meant for the eye.
 (4) Where grad mode is off nothing is recorded, so nothing is lost.
 (5) A function may catch the TypeError, or let values out on purpose (`t.numpy()`). The trace notes both. If its result
-    then depends on no argument, the transform raises instead of returning zeros (`Trace.check_result`); if it does, the
-    transform warns of a TypeError that was caught, as a part of the gradient may be lost.
+    then depends on no argument, the transform raises instead of returning zeros (`TrackedCall.check_result`); if it
+    does, the transform warns of a TypeError that was caught, as a part of the gradient may be lost.
 (6) What a solver tells its callback refuses its gradient anyway. Its numbers and arrays may leave, with a warning
     where policy (1) does not turn that off: `autograd.let_go`.
 `set_number_policy` and `number_policy` change (1). Guarded by tests/transforms/test_numbers.py and by the table of
@@ -44,7 +44,7 @@ from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
 from arraygrad.autograd.of_libraries import MASKED, of_target, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, metric, recorded_name
 from arraygrad.autograd.of_scipy import way_out_of_scipy
-from arraygrad.autograd.places import ProgramPlace, own_frame, source_of, warn_at, where_text
+from arraygrad.autograd.source_locations import SourceLocation, own_frame, source_of, warn_at, where_text
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.tensor import Tensor, gradient_edge
@@ -177,7 +177,7 @@ def becomes_number(t, how):
         policy = "raise" if traces else "warn"
     if policy == "off" and not traces:
         return
-    at = ProgramPlace(sys._getframe(1))
+    at = SourceLocation(sys._getframe(1))
     if has_no_slope(at.called):
         return
     for trace in traces:
@@ -198,7 +198,7 @@ def number_warnings_are_off():
 
 def _warn_of_let_go(t, how, frame):
     """Values leave that refuse their gradient (6): the traces note it, and a warning says so where it is no text."""
-    at = ProgramPlace(frame)
+    at = SourceLocation(frame)
     for trace in followed_by(t):
         _note_left(trace, f"{how}() of a Tensor, at {at}")
     if number_warnings_are_off() or formats(frame):
@@ -277,7 +277,7 @@ def mark():
 def exported_error(where):
     """The error for a value that is to be written into memory that such code has got at `where`, and still has."""
     text = (
-        f"{ProgramPlace(sys._getframe(1))}: a value that requires grad is written into an array whose memory other "
+        f"{SourceLocation(sys._getframe(1))}: a value that requires grad is written into an array whose memory other "
         f"code has, which would read the value without its gradient. It was given away at {where}. Write into a copy, "
         "a = a.copy(), or give the copy away, where the other code need not see what is written; else compute what it "
         "computes of the Tensor; x.detach() where only the bare value is meant."
@@ -287,7 +287,7 @@ def exported_error(where):
 
 def held_array_written():
     """Warn before a value that requires grad is written into memory that a plain array of the program's shows."""
-    at = ProgramPlace(sys._getframe(1))
+    at = SourceLocation(sys._getframe(1))
     warn_at(
         at,
         f"{at}: a value that requires grad is written into a Tensor over an array that the program still holds: the "
@@ -379,7 +379,7 @@ def rounds(t, decimals):
         if key in told_of_here or not _follows(trace, node):
             continue
         told_of_here.add(key)
-        at = ProgramPlace(frame)
+        at = SourceLocation(frame)
         warn_at(
             at,
             f"{at}: what is rounded to {decimals} digits has derivative zero, so no gradient flows through it. Leave "
@@ -389,12 +389,12 @@ def rounds(t, decimals):
 
 def place():
     """Where the running code is, as text."""
-    return str(ProgramPlace(sys._getframe(1)))
+    return str(SourceLocation(sys._getframe(1)))
 
 
 def asks_by_name():
     """Whether the code of the program that runs innermost calls `x.__array__()`, and no library for it."""
-    text = ProgramPlace(sys._getframe(1)).expression
+    text = SourceLocation(sys._getframe(1)).expression
     return text.endswith(")") and text.rpartition("(")[0].endswith(".__array__")
 
 
@@ -402,7 +402,7 @@ def store_refused(t):
     """The error for a value of `t` that is to be written into a plain array; None where the conversion says it."""
     if is_let_go(t):
         return None
-    at = ProgramPlace(sys._getframe(1))
+    at = SourceLocation(sys._getframe(1))
     if _cuts_off(at):
         _warn_of_cutting_off(t, at)
         return None
@@ -474,7 +474,7 @@ def conversion_refused(t, how):
     if is_let_go(t):
         _warn_of_let_go(t, how.rpartition(".")[2], sys._getframe(1))
         return None
-    at = ProgramPlace(sys._getframe(1))
+    at = SourceLocation(sys._getframe(1))
     if _cuts_off(at):
         return None  # `store_refused` has told
     if how == "numpy.asarray" and has_no_slope(at.called):
@@ -564,7 +564,7 @@ def _kept(at):
 
 def numpy_is_kept():
     """What to say in an adopted call where numpy makes plain arrays because code compares it; "" elsewhere."""
-    return _why[1](ProgramPlace(sys._getframe(1)).frame) if adopting() else ""
+    return _why[1](SourceLocation(sys._getframe(1)).frame) if adopting() else ""
 
 
 def unadopted(function, args, kwargs):
@@ -595,7 +595,7 @@ def refusal(t, error):
 
 
 def _known(traces, error):
-    """`error`, known to `traces` in case that another one takes its place: `Trace.call`."""
+    """`error`, known to `traces` in case that another one takes its place: `TrackedCall.call`."""
     error.lost_gradient = True
     error.adopted = adopting()
     for trace in traces:

@@ -1,7 +1,7 @@
 """Looks at what functions read by their names, and at all code that they may run.
 
 May import: autograd.closed_functions, autograd.flow_of_names, autograd.instructions, core.tensor, engine, numpy. Note
-[Kept functions] in kept_functions.py says what they are for.
+[Function snapshots] in function_snapshots.py says what they are for.
 """
 
 from __future__ import annotations

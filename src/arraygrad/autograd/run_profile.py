@@ -1,9 +1,9 @@
 """Where a program's time and memory go, by operation and by line: `autograd.graph.profile()`.
 
-May import: core.op, core.tensor, engine.node, autograd.graph_hooks, autograd.places, autograd.run_trace. Calls are seen
-by hooks around operations, backward runs by the trace of nodes; a row joins an operation and its node. Nodes take
-rising numbers as they are recorded: those from the number at which an operation began, up to that of the next, belong
-to the line that called it.
+May import: core.op, core.tensor, engine.node, autograd.graph_hooks, autograd.source_locations, autograd.run_trace.
+Calls are seen by hooks around operations, backward runs by the trace of nodes; a row joins an operation and its node.
+Nodes take rising numbers as they are recorded: those from the number at which an operation began, up to that of the
+next, belong to the line that called it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from html import escape
 from typing import NamedTuple
 
 from arraygrad.autograd.graph_hooks import op_hooks
-from arraygrad.autograd.places import own_frame, short
 from arraygrad.autograd.run_trace import trace
+from arraygrad.autograd.source_locations import own_frame, short
+from arraygrad.core.numpy_primitives import NODE_NAMES
 from arraygrad.core.op import node_names
-from arraygrad.core.recorded import NODE_NAMES
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import take_sequence_nr
 

@@ -1,9 +1,9 @@
 """Views of a Tensor that show what views of its array show.
 
-May import: core.given.
+May import: core.exposed_memory.
 """
 
-from arraygrad.core.given import raw_array
+from arraygrad.core.exposed_memory import raw_array
 
 __all__ = ["shown_of"]
 

@@ -66,7 +66,7 @@ def pull(op, k: int, args: list[Any], n: int, shape: tuple[int, ...], dtype: Any
         found = plan.program.replay(arrays)
     else:
         args = [shared(arg) for arg in args]
-        made = _recorded(op, k, args, extra) if plan is None else _made(op, k, args, *extra)
+        made = _traced(op, k, args, extra) if plan is None else _made(op, k, args, *extra)
         found = [None if one is None else one.values for one in made]
     return found if op.sequence >= 0 else found[0]
 
@@ -76,7 +76,7 @@ def _made(op, k, args, n, shape, dtype, conj) -> list[Batched | None]:
     return [None if one is None else with_rows(one, n) for one in made]
 
 
-def _recorded(op, k, args, extra) -> list[Batched | None]:
+def _traced(op, k, args, extra) -> list[Batched | None]:
     """The gradients; the program of what made them is kept, or that values are read."""
     tape = Tape()
     inputs: list[Batched] = []

@@ -1,5 +1,5 @@
 # The ends of the graph: how a leaf finds its AccumulateGrad, and how gradients are added to its `.grad`.
-# May import: engine.*, core.value, core.overwriting, core.leaf_locks.
+# May import: engine.*, core.value, core.write_protection, core.leaf_locks.
 cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
@@ -13,7 +13,7 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.engine.graph_task cimport GraphTask
 from arraygrad.core.leaf_locks cimport leaf_lock
-from arraygrad.core.overwriting cimport before_write, bump
+from arraygrad.core.write_protection cimport before_write, bump
 from arraygrad.core.value cimport (
     Backend, Extra, TensorBase, grad_of, is_led_to, leads_back, need_extra, note_grad, replaced, set_grad, wrap,
 )

@@ -49,7 +49,7 @@ cdef extern from "Python.h":
 
 
 def set_answers(module):
-    """Have `module` answer (arraygrad.adoption.asked)."""
+    """Have `module` answer (arraygrad.adoption.tensor_answers)."""
     global _answers
     _answers = module
     keep_for_ever(module)

@@ -1,6 +1,6 @@
 # The path that every operation takes: unwrap, run, wrap, record. Views are noted here too.
-# May import: engine.*, core.op, core.value, core.saved, core.operands, core.arguments, core.decisions,
-# core.accumulators, core.nodes, core.saving, core.number_ops.
+# May import: engine.*, core.op, core.value, core.saved_tensors_hooks, core.operands, core.arguments, core.decisions,
+# core.accumulators, core.nodes, core.saved_variables, core.number_ops.
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport uint32_t, uint64_t
@@ -20,7 +20,7 @@ from arraygrad.core.op cimport Op, named_op, result_type_of
 from arraygrad.core.operands cimport (
     check_operand, is_like_scalar, mixed, nested, other_operand, rebinds, strange_operand,
 )
-from arraygrad.core.saving cimport keep_args, keep_aside, keep_behind, save, save_plain
+from arraygrad.core.saved_variables cimport keep_args, keep_aside, keep_behind, save, save_plain
 from arraygrad.core.value cimport (
     Backend, Extra, Storage, TensorBase, Value, find_backend, forbidden_view, grad_fn_now, has_extra, is_tensor,
     join_base, need_extra, new_tensor, raw_now, set_history, storage_now, tensor_type, value_now, wrap,
@@ -148,7 +148,7 @@ cdef object unary_of_any(Op op, object x):
         return observed(op, (x,), None)
     if not is_tensor(x):
         x = wrap(x, find_backend(x))
-        (<TensorBase>x).value.foreign = True
+        (<TensorBase>x).value.exposed = True
     t = <TensorBase>x
     v = value_now(t)
     backend = <Backend>v.meta.ops
@@ -448,7 +448,7 @@ cdef object run(Op op, tuple args, Backend backend):
             for i in range(len(result)):
                 source = args[0] if op.sequence < 0 else args[op.sequence][i]
                 if not is_tensor(source):
-                    (<TensorBase>result[i]).value.foreign = True
+                    (<TensorBase>result[i]).value.exposed = True
         record(op, args, result, backend)
         return result_type_of(op)(*result) if op.named else result
     return finished(op, args, backend.wrap_raw(raw), backend)
@@ -468,7 +468,7 @@ cdef object finished(Op op, tuple args, object raw, Backend backend):
     else:
         result = wrap(raw, backend)
         if op.may_view:
-            (<TensorBase>result).value.foreign = True       # it may show the memory of a raw array of the program's
+            (<TensorBase>result).value.exposed = True       # it may show the memory of a raw array of the program's
             if op.sequence >= 0 and backend.mutable:
                 note_views((result,), op, args, backend)
         if op.makes_arrays:
@@ -760,7 +760,7 @@ cdef int check_source(TensorBase t) except -1:
     """Refuse to go on with what a function returned, or a view of it, when the program has written that memory."""
     while t is not None and t.extra is not None:
         if t.extra.source is not None:
-            t.extra.source.check()          # Note [Returned memory] in given.pyx
+            t.extra.source.check()          # Note [Returned memory] in exposed_memory.pyx
         t = t.extra.parent
     return 0
 

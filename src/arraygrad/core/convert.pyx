@@ -13,8 +13,8 @@ from arraygrad.core.value cimport Backend, TensorBase
 from arraygrad.engine.node import keep_for_ever
 
 
-# The function transforms that are calling their functions: id -> Trace. `transforms.trace` puts them in and takes them
-# out.
+# The function transforms that are calling their functions: id -> TrackedCall. `transforms.tracked_call` puts them in
+# and takes them out.
 RUNNING = {}
 cdef dict _running = RUNNING
 
@@ -93,7 +93,7 @@ cdef object _watch = None               # see set_value_watch
 
 def set_value_watch(watch):
     """Have `watch(raw array, how)` called whenever values leave any Tensor, or a program decides by them; None: no
-    longer. Returns the previous one. For recordings.
+    longer. Returns the previous one. For captures.
     """
     global _watch
     previous = _watch

@@ -24,7 +24,7 @@
 # Two numbers that were computed apart are hardly ever equal. Where a recorded one is equal to one that the program has
 # from elsewhere, it most often asks a cache whether what it keeps was computed for this value: what was kept then is a
 # constant, and the gradient through it is lost. So a comparison for equality whose answer is that all elements are
-# equal is told to `_equal`, which knows what else may be equal (autograd/kept_values.py).
+# equal is told to `_equal`, which knows what else may be equal (autograd/stale_caches.py).
 import numpy
 
 from cpython.object cimport PyObject

@@ -1,5 +1,5 @@
 # One element of an array: t[i], t[i, j] and t[i] = v by ints, without what regions need.
-# May import: engine.*, core.op, core.value, core.overwriting, core.nodes, core.apply, core.inplace.
+# May import: engine.*, core.op, core.value, core.write_protection, core.nodes, core.apply, core.inplace.
 #
 # Note [Elements]
 # ~~~~~~~~~~~~~~~
@@ -8,7 +8,7 @@
 # is a scalar with memory of its own (Note [Scalars]), no view, and what is written is one number. The nodes are those
 # of the general way, with the same saved values, and so are the checks before a write. Anything else is declined:
 # nothing was done then.
-# set_fast_paths(False) turns it off. Guarded by tests/ops/test_single_numbers.py.
+# set_fast_paths(False) turns it off. Guarded by tests/backends/test_single_numbers.py.
 from libc.stdint cimport uint32_t, uint64_t
 
 from arraygrad.engine.arrayops cimport GradMeta
@@ -20,7 +20,7 @@ from arraygrad.core.apply cimport connect, refresh
 from arraygrad.core.inplace cimport adopt, check_inplace, refuse_scalar
 from arraygrad.core.nodes cimport OpNode, attach, finish, is_unobserved, new_op_node
 from arraygrad.core.op cimport Op
-from arraygrad.core.overwriting cimport before_write, bump
+from arraygrad.core.write_protection cimport before_write, bump
 from arraygrad.core.value cimport (
     Backend, TensorBase, Value, has_extra, is_tensor, new_tensor, number_tensor, raw_now, value_now,
 )

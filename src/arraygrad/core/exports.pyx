@@ -1,5 +1,6 @@
 # Memory of Tensors that code outside of the graph reads as a plain array.
-# May import: _hints, core.apply, core.convert, core.given, core.operands, core.overwriting, core.value.
+# See Note [Who may write this memory] in exposed_memory.pyx.
+# May import: _hints, core.apply, core.convert, core.exposed_memory, core.operands, core.write_protection, core.value.
 import gc
 import weakref
 
@@ -9,13 +10,13 @@ from cpython.ref cimport Py_DECREF
 
 from arraygrad.core.apply cimport refresh
 from arraygrad.core.convert cimport asked_by_sparse, is_asked_by_name, no_array, values_of
-from arraygrad.core.given cimport give, living
+from arraygrad.core.exposed_memory cimport expose, living
 from arraygrad.core.operands cimport is_like_scalar
 from arraygrad.core.value cimport LENT, Backend, TensorBase, Value
 
 from arraygrad._hints import set_plain
 from arraygrad.core.convert import exported_error, held_array_written, mark
-from arraygrad.core.overwriting import hand_back
+from arraygrad.core.write_protection import hand_back
 
 cdef extern from "Python.h":
     PyObject* PyEval_GetGlobals()
@@ -78,7 +79,7 @@ cdef object array_of(TensorBase t, object dtype, object copy):
         return array.copy()
     if array is t.value.raw and is_adopting(t):
         return lent(t)
-    give(t)
+    expose(t)
     return array
 
 
@@ -86,7 +87,7 @@ cdef object shared(TensorBase t):
     """The raw array of `t` for a library that keeps its memory."""
     if is_plain(t) and is_adopting(t):
         return lent(t)
-    give(t)
+    expose(t)
     return t.value.raw
 
 
@@ -108,7 +109,7 @@ cdef object lent(TensorBase t):
     if _arrays is None:
         import numpy
         _arrays = numpy
-    give(t)
+    expose(t)
     made = _arrays.asarray(memoryview(t.value.raw))
     note(t, made.base)
     return made
@@ -186,7 +187,7 @@ cdef int refuse_exported(TensorBase t) except -1:
 
 def lent_array(TensorBase t not None):
     """`t`, which stands for the call in all places of the array that it is over: no write to it is told (6)."""
-    t.value.foreign = LENT
+    t.value.exposed = LENT
     return t
 
 

@@ -1,6 +1,6 @@
 # The nodes of custom Functions: what ctx is, how forward is run and recorded, how backward's results are checked.
-# May import: engine.*, core.op, core.value, core.overwriting, core.saved, core.constants, core.accumulators,
-# core.nodes, core.apply, core.given, core.inplace, core.barriers.
+# May import: engine.*, core.op, core.value, core.write_protection, core.saved_tensors_hooks, core.constant_checks,
+# core.accumulators, core.nodes, core.apply, core.exposed_memory, core.inplace, core.barriers.
 import warnings
 from inspect import getattr_static
 from types import FunctionType
@@ -17,18 +17,18 @@ from arraygrad.engine.node cimport (
 )
 from arraygrad.core.apply cimport observed_call, refresh, wants_grad
 from arraygrad.core.barriers cimport alias, checked_record, followed_gradients
-from arraygrad.core.constants cimport Contents, constant_slot, content_now, overwritten_error
-from arraygrad.core.given cimport Given, note_returned, returned
+from arraygrad.core.constant_checks cimport Contents, constant_slot, content_now, overwritten_error
+from arraygrad.core.exposed_memory cimport ArgumentWatch, note_returned, returned
 from arraygrad.core.inplace cimport adopt, check_inplace
 from arraygrad.core.accumulators cimport accumulator_of
 from arraygrad.core.nodes cimport BACKWARD_TWICE, attached, handles, keep_values
-from arraygrad.core.saved cimport Packed, pack_slot, packed_value, packing
-from arraygrad.core.overwriting cimport bump, mark_overwritten
+from arraygrad.core.saved_tensors_hooks cimport Packed, pack_slot, packed_value, packing
+from arraygrad.core.write_protection cimport bump, mark_overwritten
 from arraygrad.core.value cimport (
     Backend, TensorBase, Value, is_lost, kept_value, registered, shown_by, version_of, wrap,
 )
 
-from arraygrad.core.constants import WRITTEN_BETWEEN
+from arraygrad.core.constant_checks import WRITTEN_BETWEEN
 from arraygrad.engine.later import called_later
 
 cdef tuple _nothing = ()
@@ -40,8 +40,8 @@ _OF_TENSORS = ("array", "detach", "grad_fn", "numpy", "requires_grad")      # wh
 def set_function(cls, watched):
     """Register Function, whose own backward and vjp mean that none is defined.
 
-    `watched(cls, backward, attributes)` looks at what backward, and what is set on ctx, will read: Note [Kept
-    functions] in autograd/kept_functions.py. It returns (reader, seen), or None.
+    `watched(cls, backward, attributes)` looks at what backward, and what is set on ctx, will read: Note [Function
+    snapshots] in autograd/function_snapshots.py. It returns (reader, seen), or None.
     """
     global _function, _watched
     _function = cls
@@ -470,7 +470,7 @@ cdef object run_forward(object cls, object node_class, tuple args, dict kwargs, 
     cdef bint recorded = False
     cdef int grad_mode = ts.grad_mode
     cdef object arg, result
-    cdef Given given
+    cdef ArgumentWatch given
     for arg in args:
         if isinstance(arg, TensorBase):
             t = <TensorBase>arg
@@ -497,7 +497,7 @@ cdef object run_forward(object cls, object node_class, tuple args, dict kwargs, 
             raise TypeError(f"{cls.__name__}.apply: keyword-only argument {name!r} requires grad, but gradients follow "
                             "only positional arguments; pass it as one, or its detach()")
     recorded = recorded and grad_mode
-    given = Given(args, cls.__name__ + ".forward", False) if recorded else None
+    given = ArgumentWatch(args, cls.__name__ + ".forward", False) if recorded else None
     node.seq = next_sequence_nr()           # above those of the nodes that refresh() made for views among `args`
     node.op = cls
     node.s2 = tuple(needs)
@@ -573,7 +573,7 @@ cdef object take_outputs(CustomNode node, tuple args, object result, bint record
             elif recorded and (type(out) is list or type(out) is dict) and holds_tensor(out):
                 raise TypeError(f"{node.op.__name__}.forward returned a {type(out).__name__} that holds Tensors, which "
                                 "no gradient would follow; return them in a tuple, or their arrays")
-        elif recorded and isinstance(out, TensorBase) and (<TensorBase>out).value.foreign and not among(out, args):
+        elif recorded and isinstance(out, TensorBase) and (<TensorBase>out).value.exposed and not among(out, args):
             note_returned(<TensorBase>out, own + (node.s1 is not None and among(out, node.s1)), node.op.__name__)
         if isinstance(out, TensorBase):
             metas.append((<TensorBase>out).value.meta)
@@ -641,7 +641,7 @@ cdef Backend first_backend(tuple args):
 cdef TensorBase constant(object raw):
     """A raw array of the program's as a Tensor."""
     cdef TensorBase t = wrap(raw, registered(type(raw)))
-    t.value.foreign = True
+    t.value.exposed = True
     return t
 
 

@@ -1,12 +1,12 @@
 # Gradients that are Tensors themselves (create_graph), and the gradient that a non-leaf retains.
-# May import: engine.*, core.op, core.value, core.constants, core.leaf_locks, core.accumulators, core.nodes, core.apply,
-# core.barriers, core.copies.
+# May import: engine.*, core.op, core.value, core.constant_checks, core.leaf_locks, core.accumulators, core.nodes,
+# core.apply, core.barriers, core.copies.
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from arraygrad.core.apply cimport apply_op, binary, refresh
 from arraygrad.core.barriers cimport checked_hook, followed_gradients
-from arraygrad.core.constants cimport constant_check, Contents, CONSTANT_COPY
+from arraygrad.core.constant_checks cimport constant_check, Contents, CONSTANT_COPY
 from arraygrad.core.copies cimport copied
 from arraygrad.engine.arrayops cimport ArrayOps, GradMeta, home_of, is_held
 from arraygrad.engine.node cimport Node, track
@@ -189,7 +189,7 @@ cdef class Kept:
         check_saved(t.value)
         self.value = kept_value(t)
         self.array0d = t.array0d
-        if t.value.foreign:
+        if t.value.exposed:
             if constant_check == CONSTANT_COPY:
                 self.value = value_over((<Backend>t.value.meta.ops).clone(t.value.raw, t.value.raw), t.value.meta)
             else:

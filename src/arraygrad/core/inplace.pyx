@@ -1,6 +1,6 @@
 # In-place writes: operators, t[key] = value, and the history of views that are written.
-# May import: engine.*, core.op, core.value, core.overwriting, core.operands, core.arguments, core.accumulators,
-# core.nodes, core.saving, core.apply, core.exports.
+# May import: engine.*, core.op, core.value, core.write_protection, core.operands, core.arguments, core.accumulators,
+# core.nodes, core.saved_variables, core.apply, core.exports.
 import dis
 import sys
 
@@ -21,7 +21,7 @@ from arraygrad.core.accumulators cimport accumulator_of
 from arraygrad.core.nodes cimport OpNode, finish
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.operands cimport check_operand, has_tensor, is_like_scalar, listed, mixed, rebinds
-from arraygrad.core.overwriting cimport before_write, bump, mark_overwritten
+from arraygrad.core.write_protection cimport before_write, bump, mark_overwritten
 from arraygrad.core.value cimport (
     HELD, Backend, Extra, TensorBase, find_backend, forbidden_view, new_tensor, refuses_overwriting, replaced,
     set_history,
@@ -218,7 +218,7 @@ cdef int check_inplace(TensorBase t, bint recorded, object what) except -1:
         check_overlaps(t, what)
     if recorded and exported:
         refuse_exported(t)
-    if recorded and t.value.foreign == HELD and not t.tracked:
+    if recorded and t.value.exposed == HELD and not t.tracked:
         tell_holders(t)
     if t.tracked and t.grad_fn_ is None and (t.extra is None or t.extra.parent is None):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation. "

@@ -1,5 +1,5 @@
 # The nodes of recorded operations: how they are recorded, what they save, how their rules run.
-# May import: engine.*, core.op, core.value, core.saved, core.constants, core.kept_numbers.
+# May import: engine.*, core.op, core.value, core.saved_tensors_hooks, core.constant_checks, core.saved_numbers.
 cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
@@ -14,9 +14,9 @@ from arraygrad.engine.streams cimport find_foreign
 from arraygrad.core.op cimport (
     Op, PLAN_G, PLAN_SAVED, PLAN_SHAPE, PLAN_DTYPE, PLAN_STATIC, PLAN_XP, SAVE_ANS, SAVE_INPUT, SAVE_META,
 )
-from arraygrad.core.constants cimport changed_error, content_now, overwritten_error
-from arraygrad.core.kept_numbers cimport spell_out
-from arraygrad.core.saved cimport Packed, bytes_of, packed_array, packed_value
+from arraygrad.core.constant_checks cimport changed_error, content_now, overwritten_error
+from arraygrad.core.saved_numbers cimport spell_out
+from arraygrad.core.saved_tensors_hooks cimport Packed, bytes_of, packed_array, packed_value
 from arraygrad.core.value cimport (
     Backend, TensorBase, UNTOUCHED, Value, is_lost, is_shown, join, make_tensor, new_tensor, shown_by, wrap,
 )
@@ -49,7 +49,7 @@ cpdef object at_precision(object x, GradMeta meta, object xp):
     return xp.astype(x, meta.dtype) if xp.finfo(dtype).bits < xp.finfo(meta.dtype).bits else x
 
 
-cdef object _handles = None             # saved_handles, which stands on this module
+cdef object _handles = None             # saved_tensor, which stands on this module
 
 
 def set_handles(module):
@@ -281,7 +281,7 @@ cdef object _door = None                # see set_rule_door
 
 
 def set_rule_door(door):
-    """Have rules of the table called as door(rule, args), None: no longer. Returns the previous one. For recordings."""
+    """Have rules of the table called as door(rule, args), None: no longer. Returns the previous one. For captures."""
     global _door
     previous = _door
     _door = door
@@ -508,15 +508,15 @@ cdef object unpack(OpNode node, Op op, Py_ssize_t k, Backend backend, GradMeta m
             edge = op.inputs.index(op.save_pos[k])
         slot = saved_tensor(node, slot, edge, False)
         if type(slot) is list:
-            return [foreign(s, backend) if type(s) is backend.array_type else s for s in slot]
-        return foreign(slot, backend) if type(slot) is backend.array_type else slot
+            return [exposed_tensor(s, backend) if type(s) is backend.array_type else s for s in slot]
+        return exposed_tensor(slot, backend) if type(slot) is backend.array_type else slot
     return raw_of(slot, node)
 
 
-cdef TensorBase foreign(object raw, Backend backend):
+cdef TensorBase exposed_tensor(object raw, Backend backend):
     """A Tensor over a raw array that the program may write."""
     cdef TensorBase t = wrap(raw, backend)
-    t.value.foreign = True
+    t.value.exposed = True
     return t
 
 
@@ -539,8 +539,8 @@ cdef object metadata(object slot, int what, bint is_meta, GradMeta result):
 #     nodes is set by `new_node`.
 # (2) Edges and saved values are filled in between: by `filled` (apply.pyx) for the arguments of any operation, by
 #     `begun` for one array or two. Places that know more do it themselves: one element (elements.pyx), lists of
-#     numbers (number_lists.pyx), the places of a transform's arguments (transforms/traced.pyx). An operation on single
-#     numbers makes its node of parts in one step (number_ops.pyx).
+#     numbers (number_lists.pyx), the places of a transform's arguments (transforms/tracked_call_base.pyx). An operation
+#     on single numbers makes its node of parts in one step (number_ops.pyx).
 # (3) `finish` ends: nothing is filled in afterwards. `attach` does so, and makes the node a Tensor's history.
 # Whoever looks on at operations is asked for before they run: by `is_observed` in apply.pyx, and by `is_unobserved`
 # where a quick path declines.

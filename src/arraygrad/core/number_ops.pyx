@@ -1,18 +1,19 @@
 # Operations on single numbers of double precision: computed, made a Tensor and recorded in one step.
-# May import: engine.*, core.op, core.value, core.saving, core.accumulators, core.nodes, core.written_scalars.
+# May import: engine.*, core.op, core.value, core.saved_variables, core.accumulators, core.nodes, core.written_scalars.
 #
 # Note [Operations on numbers]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # The way of any operation (apply.pyx) asks at each step what it has before it: which library, which arrays, what its
 # result is, what its node keeps. Where all operands are numbers of double precision, Tensors without axes or plain
 # ones, there is one answer. So the value is computed of C doubles (Op.number_value), the result is a Tensor that is
-# kept for that (Note [Kept results]), and its node is filled once, with what the general way fills in: same flags, same
-# edges, the same slots (Note [Kept numbers]).
+# kept for that (Note [Free list of Tensors]), and its node is filled once, with what the general way fills in: same
+# flags, same edges, the same slots (Note [Saved numbers]).
 # Declined, before anything is done, is whatever the general way looks at beside that: hooks around operations and for
 # saved values, inference mode, set_saved_mutation("error"), zero_annihilates, views, memory that the program holds too,
 # an error of floating point. Free-threaded builds take the general way.
 # A scalar of double precision of NumPy's counts as the plain number that it is (Note [Scalars as numbers]).
-# set_fast_paths(False) turns it off. Guarded by tests/ops/test_kept_results.py and tests/ops/test_number_gradients.py.
+# set_fast_paths(False) turns it off. Guarded by tests/backends/test_tensor_freelist.py and
+# tests/backends/test_number_gradients.py.
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint32_t
 
@@ -25,7 +26,7 @@ from arraygrad.engine.node cimport (
 from arraygrad.core.accumulators cimport accumulator_of
 from arraygrad.core.nodes cimport OpNode, attach, bare_kind, op_kind
 from arraygrad.core.op cimport Op, SAVE_ANS
-from arraygrad.core.saving cimport hooks_for_saved
+from arraygrad.core.saved_variables cimport hooks_for_saved
 from arraygrad.core.value cimport (
     Backend, TensorBase, Value, has_extra, number_tensor, refuses_overwriting, tensor_type, watch,
 )
@@ -95,7 +96,7 @@ cdef inline bint read(PyObject* operand, PyObject** tensor, double* x) except -1
     cdef PyObject* v
     if type_of(operand) == tensor_type:
         v = <PyObject*>(<TensorBase>operand).value
-        if (<Value>v).meta.ndim or (<Value>v).foreign or (<Value>v).meta.ops.number_at == NULL or \
+        if (<Value>v).meta.ndim or (<Value>v).exposed or (<Value>v).meta.ops.number_at == NULL or \
                 has_extra(<TensorBase>operand):
             return False
         place = (<Value>v).meta.ops.number_at(<PyObject*>(<Value>v).raw)

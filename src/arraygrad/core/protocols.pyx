@@ -1,6 +1,6 @@
 # NumPy's protocols on Tensors, compiled: what a plain call needs no Python frame for.
 # May import: engine.*, core.op, core.operands, core.value, core.nodes, core.apply, core.decisions,
-# core.protocol_shapes, core.recorded, core.ufunc_methods.
+# core.protocol_shapes, core.numpy_primitives, core.ufunc_methods.
 # (Handlers of everything else register themselves.)
 #
 # Note [NumPy calls on Tensors]
@@ -16,7 +16,7 @@
 # (3) Functions of shape are table operations whose parameters are bound here (protocol_shapes.pyx), or a method of
 #     Tensor with the same parameters, and so are reductions of floating-point Tensors that are told nothing but axis,
 #     ddof and keepdims, recorded or not: those methods are faster than NumPy's function.
-# (4) Calls that are recorded go to Note [Recorded functions] where the function or ufunc is known there. All others go
+# (4) Calls that are recorded go to Note [NumPy primitives] where the function or ufunc is known there. All others go
 #     to the handlers, in Python.
 # (5) NumPy finds Tensor.__array_ufunc__ and Tensor.__array_function__ as C functions that take their arguments where
 #     NumPy has put them: a method that Cython makes would copy them to a tuple and a dict first. NumPy itself takes
@@ -36,7 +36,7 @@ from arraygrad.core.apply cimport binary, refresh, unary
 from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport array_of_list
 from arraygrad.core.protocol_shapes cimport einsum, shape_function, shape_ptr, takes_lists
-from arraygrad.core.recorded cimport Recorded, recorded_call, refused
+from arraygrad.core.numpy_primitives cimport NumpyPrimitive, primitive_call, refused
 from arraygrad.core.ufunc_methods cimport ufunc_method
 from arraygrad.core.value cimport Backend, TensorBase, is_tensor, new_tensor, registered
 
@@ -79,10 +79,10 @@ cdef object _ufunc_handler = None
 cdef object _function_handler = None
 cdef dict _ufunc_ops = {}
 cdef dict _functions = {}
-cdef dict _recorded = {}                # function or ufunc -> Recorded; what is not imported yet joins when it is
+cdef dict _primitives = {}              # function or ufunc -> NumpyPrimitive; what is imported later joins then
 cdef dict _ufuncs = None                # ufuncs that the table has; asked for when one is called that is no operation
 cdef object _known_ufuncs = None
-cdef object _all_recorded = None       # None: _recorded is filled
+cdef object _all_primitives = None       # None: _primitives is filled
 cdef object _handlers = None
 cdef bint _filled = False               # everything above is what _handlers() returns
 cdef object _ndarray = None
@@ -105,7 +105,7 @@ cdef class Served:
     cdef object tensor_method       # of Tensor with the same parameters
     cdef Op op                      # its forward may be compiled; its parameters are the function's first ones
     cdef bint contracts             # it is numpy.einsum
-    cdef Recorded recorded          # how a call is recorded: Note [Recorded functions]; None: it is not
+    cdef NumpyPrimitive primitive         # how a call is recorded: Note [NumPy primitives]; None: it is not
     cdef shape_ptr shape            # binds arguments of a function of shape, NULL: it is none
 
 
@@ -130,7 +130,7 @@ def set_protocol_handlers(type tensor, handlers, ndarray, generic):
     handlers : callable
         Called when NumPy first asks, as importing arraygrad has no need of what it returns:
         array_ufunc(ufunc, method, inputs, kwargs) and array_function(func, types, args, kwargs); a function that
-        returns a container of all ufuncs that the table has; one that returns what add_recorded takes; a
+        returns a container of all ufuncs that the table has; one that returns what add_primitives takes; a
         dict ufunc -> Op, for ufuncs whose plain calls are an operation on one or two arrays; a dict NumPy function ->
         dict of what is known of it:
         free, fresh, constant (its implementation on arrays): run where nothing is recorded, for functions whose
@@ -160,9 +160,9 @@ def set_protocol_handlers(type tensor, handlers, ndarray, generic):
 
 cdef int fill() except -1:
     """Take the handlers. A lost race does so twice, without replacing anything: others may hold what is there."""
-    global _filled, _ufunc_handler, _function_handler, _known_ufuncs, _all_recorded
+    global _filled, _ufunc_handler, _function_handler, _known_ufuncs, _all_primitives
     cdef dict ufunc_ops, functions
-    _ufunc_handler, _function_handler, _known_ufuncs, _all_recorded, ufunc_ops, functions = _handlers()
+    _ufunc_handler, _function_handler, _known_ufuncs, _all_primitives, ufunc_ops, functions = _handlers()
     keep_for_ever(_ufunc_handler, _function_handler, _known_ufuncs)
     for ufunc, op in ufunc_ops.items():
         _ufunc_ops.setdefault(ufunc, op)
@@ -192,32 +192,32 @@ def add_protocol_functions(dict functions):
         keep_for_ever(s, s.implementation, s.method, s.tensor_method)
 
 
-def add_recorded(dict functions):
-    """Record calls of NumPy's functions and ufuncs as Note [Recorded functions] says: dict of function -> Recorded."""
+def add_primitives(dict functions):
+    """Record calls of functions and ufuncs as Note [NumPy primitives] says: dict of function -> NumpyPrimitive."""
     cdef Served s
-    for function, recorded in functions.items():
-        _recorded.setdefault(function, recorded)
+    for function, primitive in functions.items():
+        _primitives.setdefault(function, primitive)
         s = _functions.setdefault(function, Served.__new__(Served))
-        if s.recorded is None:
-            s.recorded = <Recorded?>recorded
+        if s.primitive is None:
+            s.primitive = <NumpyPrimitive?>primitive
         keep_for_ever(s)
 
 
-cdef int fill_recorded() except -1:
-    global _all_recorded
-    if _all_recorded is not None:
-        add_recorded(_all_recorded())
-        _all_recorded = None
+cdef int fill_primitives() except -1:
+    global _all_primitives
+    if _all_primitives is not None:
+        add_primitives(_all_primitives())
+        _all_primitives = None
     return 0
 
 
-cdef object recorded(PyObject* function, tuple args, object kwargs):
-    """The result of a ufunc that is recorded as Note [Recorded functions] says, else `refused`."""
+cdef object by_primitive(PyObject* function, tuple args, object kwargs):
+    """The result of a ufunc that is recorded as Note [NumPy primitives] says, else `refused`."""
     cdef PyObject* found
-    if _all_recorded is not None:
-        fill_recorded()
-    found = PyDict_GetItemWithError(_recorded, <object>function)
-    return refused if found is NULL else recorded_call(<Recorded>found, args, kwargs)
+    if _all_primitives is not None:
+        fill_primitives()
+    found = PyDict_GetItemWithError(_primitives, <object>function)
+    return refused if found is NULL else primitive_call(<NumpyPrimitive>found, args, kwargs)
 
 
 def numpy_function(function, handler, bint is_ufunc):
@@ -233,7 +233,7 @@ def numpy_function(function, handler, bint is_ufunc):
             if not is_ufunc:
                 return array_function(function, (), args, kwargs)
             if not kwargs:
-                result = recorded(<PyObject*>function, <tuple>args, None)
+                result = by_primitive(<PyObject*>function, <tuple>args, None)
                 if result is not refused:
                     return result
         return handler(*args, **kwargs)
@@ -285,8 +285,9 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
                 if result is not NotImplemented or has_ufunc(args[2]) and has_ufunc(args[3]):
                     return result                                           # the other class decides
         if found is NULL:                                                   # (4)
-            result = recorded(args[0], (<object>args[2],) if n == 3 else (<object>args[2], <object>args[3]) if n == 4
-                              else tuple([<object>args[i] for i in range(2, n)]), None)
+            result = by_primitive(
+                args[0], (<object>args[2],) if n == 3 else (<object>args[2], <object>args[3]) if n == 4
+                else tuple([<object>args[i] for i in range(2, n)]), None)
             if result is not refused:
                 return result
     elif _compiled and type(<object>args[1]) is str and thread_state().grad_mode:
@@ -391,8 +392,8 @@ cdef object array_function(object func, object types, object args, object kwargs
     if not _compiled or type(args) is not tuple or not (<tuple>args):
         return _function_handler(func, types, args, kwargs)
     found = PyDict_GetItemWithError(_functions, func)
-    if found is NULL and _all_recorded is not None:
-        fill_recorded()
+    if found is NULL and _all_primitives is not None:
+        fill_primitives()
         found = PyDict_GetItemWithError(_functions, func)
     if found is NULL:
         return _function_handler(func, types, args, kwargs)                 # (4)
@@ -416,10 +417,10 @@ cdef object array_function(object func, object types, object args, object kwargs
     if s.tensor_method is not None and (is_reduction(<tuple>args, kwargs) if s.reduction else not kwargs
                                         and is_tensor(first)):
         return PyObject_Call(s.tensor_method, args, <PyObject*>kwargs if kwargs else NULL)      # (3)
-    if _all_recorded is not None:
-        fill_recorded()
-    if s.recorded is not None:
-        result = recorded_call(s.recorded, <tuple>args, kwargs)             # (4)
+    if _all_primitives is not None:
+        fill_primitives()
+    if s.primitive is not None:
+        result = primitive_call(s.primitive, <tuple>args, kwargs)             # (4)
         if result is not refused:
             return result
     return _function_handler(func, types, args, kwargs)

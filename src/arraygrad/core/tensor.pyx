@@ -19,7 +19,7 @@ from arraygrad.core.convert cimport (
 )
 from arraygrad.core.elements cimport put_element, use_operations
 from arraygrad.core.exports cimport array_interface, array_of, fill_buffer, shared
-from arraygrad.core.given cimport enter, give
+from arraygrad.core.exposed_memory cimport enter, expose
 from arraygrad.core.inplace cimport array_written, inplace, setitem
 from arraygrad.core.accumulators cimport leaf_hooks
 from arraygrad.core.number_lists cimport joined_numbers
@@ -117,8 +117,8 @@ cdef class Tensor(TensorBase):
     def array(self):
         """The raw array, zero-copy. Writing into it is not recorded; backward refuses what it needs of it then."""
         leaving(self, "array")
-        if not self.value.foreign:
-            give(self)
+        if not self.value.exposed:
+            expose(self)
         return self.value.raw
 
     @array.setter
@@ -194,7 +194,7 @@ cdef class Tensor(TensorBase):
 
     def numpy(self):
         """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""
-        give(self)
+        expose(self)
         return left(self, "numpy")
 
     def item(self, *index):
@@ -444,7 +444,7 @@ cdef class Tensor(TensorBase):
     def __reduce__(self):
         before_bytes(self, "pickling")
         warn_of_hooks(self)
-        give(self)
+        expose(self)
         return (unpickle, (self.value.raw, bool(self.requires_grad)), own_attributes(self))
 
     def copy(self, str order="C"):
@@ -755,7 +755,7 @@ cdef object from_raw(Backend backend, object obj, object dtype, object device, o
     t = wrap(raw, backend)
     t.array0d = True
     if not copy and not isinstance(obj, (list, tuple, int, float, complex)):
-        t.value.foreign = True
+        t.value.exposed = True
         enter(t.value)
     if requires_grad:
         set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")

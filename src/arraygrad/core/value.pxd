@@ -13,12 +13,13 @@ from arraygrad.core.op cimport Op
 cdef enum Overwritten:
     UNTOUCHED = 0
     WRITTEN = 1                     # set_saved_mutation("error"), or a writer who told afterwards
-    GIVEN = 2                       # its memory was given to the program after a node saved it: compare its content
-    GIVEN_FULL = 3                  # the same, all of its content
+    FINGERPRINTED = 2               # its memory was given to the program after a node saved it: compare its content
+    FINGERPRINTED_FULL = 3                  # the same, all of its content
 
 
-# What Value.foreign says beside 0, all of which a test of it finds.
-cdef enum Foreign:
+# What Value.exposed says beside 0, all of which a test of it finds: Note [Who may write this memory] in
+# exposed_memory.pyx.
+cdef enum Exposed:
     HELD = 1                        # the program may read and write the memory by an array of its own
     LENT = 2                        # it does so by this Tensor: an adopted call put it into the array's places
 
@@ -44,11 +45,11 @@ cdef class Value:
     cdef long version               # used while storage is None
     # One byte each, so that a Value takes no more room than it must.
     cdef unsigned char overwritten  # (Overwritten) of what nodes saved: written afterwards, or perhaps
-    cdef unsigned char foreign      # (Foreign) over memory of the program's too: see Note [Constants that change]
+    cdef unsigned char exposed      # (Exposed) over memory that the program can write unseen
     cdef unsigned char inference    # made in inference mode: never saved, written in that mode only
-    cdef unsigned char pinned       # what its Tensor shows counts as saved: Note [Saved values], 5
+    cdef unsigned char kept_by_hook     # what its Tensor shows counts as saved: Note [Saved values], 5
     cdef uint32_t place             # in storage.members
-    cdef uint64_t print             # GIVEN: the fingerprint that its content had then
+    cdef uint64_t print             # FINGERPRINTED: the fingerprint that its content had then
     cdef uint64_t owner             # not 0: entered for this owner (Note [Values over one raw array])
     cdef void* tensor               # the Tensor that shows it (borrowed, cleared when that dies), or NULL; shown_by
 
@@ -102,7 +103,7 @@ cdef class Extra:
     cdef tuple view_args
     cdef long seen                  # Storage.history when grad_fn was derived
     cdef str forbidden              # why writes are refused (multi, no_grad, inference, function, held), or None
-    cdef object source              # Source of what a function of the program returned (given.pyx); None for most
+    cdef object source              # Source of what a function returned (exposed_memory.pyx); None for most
     cdef bint deferred              # made in inference mode: grad_fn is derived where it is first used outside
     cdef dict attributes            # the user's own, None: there are none (attributes.pyx)
     cdef object lock                # held while a gradient is added to the leaf's .grad
@@ -159,7 +160,7 @@ cdef Value value_over(object raw, GradMeta meta)
 cdef TensorBase make_tensor()
 cdef TensorBase new_tensor(object raw, GradMeta meta)
 cdef TensorBase number_tensor(double x, GradMeta meta)
-cdef void drop_kept_results() noexcept
+cdef void drop_dead_tensors() noexcept
 cdef TensorBase shown_by(Value v)
 cdef bint is_shown(Value v) noexcept
 cdef object grad_of(TensorBase t)

@@ -31,8 +31,8 @@ cdef extern from "value_memory.hpp" namespace "arraygrad":
     void use_tensor_blocks() noexcept
     bint is_tracked(PyObject* o) noexcept
 
-cdef extern from "kept_results.hpp" namespace "arraygrad":
-    bint keep_result(TensorBase t) noexcept
+cdef extern from "tensor_freelist.hpp" namespace "arraygrad":
+    bint keep_tensor(TensorBase t) noexcept
     PyObject* take_result(double x, GradMeta meta, TensorBase kind) noexcept
     void drop_results(destructor free_tensor, TensorBase kind) noexcept
 
@@ -306,11 +306,12 @@ def backend_of(obj):
 #     raises PyTorch's version error.
 # (3) Views and detached aliases have Values of their own over the same memory. They are members of one Storage, which
 #     also holds the version: a write through one protects the saved Values of all.
-# (4) Memory given to the program (t.array, t.numpy(), DLPack) may be written unseen. Its Values are foreign from then:
+# (4) Memory given to the program (t.array, t.numpy(), DLPack) may be written unseen. Its Values are exposed from then:
 #     what is saved later is compared (Note [Constants that change]). Those that nodes saved before are put aside as in
-#     (2), with a fingerprint in place of the copy: GIVEN. Who needs their array asks `is_lost` first.
-# (5) What a pack hook keeps of its Tensor has pinned Values, to which, and to whose Tensors, a write leaves the copy.
-# Guarded by tests/reliability/test_given_memory.py, test_SV1_*, test_VC1_* and the tests of in-place writes.
+#     (2), with a fingerprint in place of the copy: FINGERPRINTED. Who needs their array asks `is_lost` first.
+# (5) What a pack hook keeps of its Tensor has Values `kept_by_hook`, to which, and to whose Tensors, a write leaves the
+#     copy.
+# Guarded by tests/reliability/test_exposed_memory.py, test_SV1_*, test_VC1_* and the tests of in-place writes.
 cdef class Storage:
     def __cinit__(self):
         self.version = 0
@@ -387,8 +388,8 @@ cdef Storage storage_now(Value v):
 cdef int join(Value v, Value other) except -1:
     """Note that `v`, which no other thread knows yet, is over the memory of `other`."""
     cdef Storage s = storage_of(other)
-    v.foreign = v.foreign or other.foreign
-    v.pinned = v.pinned or other.pinned
+    v.exposed = v.exposed or other.exposed
+    v.kept_by_hook = v.kept_by_hook or other.kept_by_hook
     if v.meta is not other.meta and v.meta.stream is not None:
         v.meta = inherited(v.meta, other.meta)
     if v.storage is None:
@@ -499,7 +500,7 @@ cdef bint is_lost(Value v) except -1:
     """Whether the content that a node saved in `v`, which is not UNTOUCHED, is gone."""
     if v.overwritten == WRITTEN:
         return True
-    return (<Backend>v.meta.ops).fingerprint(v.raw, v.overwritten == GIVEN_FULL) != v.print
+    return (<Backend>v.meta.ops).fingerprint(v.raw, v.overwritten == FINGERPRINTED_FULL) != v.print
 
 
 cdef bint refuses_overwriting() noexcept:
@@ -571,7 +572,7 @@ cdef void end_tensor(PyObject* t) noexcept:
     """Let the Value forget the Tensor that shows it. As Tensor's, too, which adds nothing: see end_value."""
     cdef PyObject* v = <PyObject*>(<TensorBase>t).value
     cdef Section section
-    if keep_result(<TensorBase>t):
+    if keep_tensor(<TensorBase>t):
         return
     if v != <PyObject*>None and (<Value>v).tensor == <void*>t:
         section.begin(v)                # another thread may be following the pointer: shown_by
@@ -613,7 +614,7 @@ cdef TensorBase new_tensor(object raw, GradMeta meta):
 
 
 cdef TensorBase number_tensor(double x, GradMeta meta):
-    """A Tensor over one number of double precision, of whose metadata `meta` is: Note [Kept results]."""
+    """A Tensor over one number of double precision, of whose metadata `meta` is: Note [Free list of Tensors]."""
     cdef PyObject* kept = take_result(x, meta, None)
     cdef TensorBase t
     if kept == NULL:
@@ -623,7 +624,7 @@ cdef TensorBase number_tensor(double x, GradMeta meta):
     return t
 
 
-cdef void drop_kept_results() noexcept:
+cdef void drop_dead_tensors() noexcept:
     """Free the Tensors that are kept for number_tensor."""
     drop_results(free_tensor, None)
 

@@ -1,11 +1,11 @@
 // How Tensors and Values are freed, and the members of a Storage kept, as far as it takes C.
-// May include: owners.hpp, engine/untracked.hpp, Python's headers.
+// May include: memory_owners.hpp, engine/untracked.hpp, Python's headers.
 #pragma once
 #include <Python.h>
 
 #include <vector>
 
-#include "owners.hpp"
+#include "memory_owners.hpp"
 #include "untracked.hpp"
 
 namespace arraygrad {
@@ -44,7 +44,7 @@ static inline void put_member(Storage* s, std::size_t place, Value* value) {
 // (2) A write looks at the watched ones. One that only its Tensor refers to is watched no more; one that was copied
 //     leaves the Storage. So each is looked at once for each time that it is kept.
 // (3) Saved views that a write does not touch stay watched. Where a write meets many of them, small ones get their copy
-//     at once (protect_all in overwriting.pyx).
+//     at once (protect_all in write_protection.pyx).
 // (4) Without the GIL a count does not tell who refers to a Value: all are looked at.
 // overwriting.set_watched(False) has every write look at all members. Guarded by tests/core/test_watched_views.py.
 template <class Storage, class Value>
@@ -110,7 +110,7 @@ static inline void hold_saved(Storage* s, std::vector<void*>& held, bool all, Va
     for (std::size_t place = 0; place < (all ? s->members.size() : s->watched);) {
         Value* const member = (Value*)s->members[place];
 #ifndef Py_GIL_DISABLED
-        if (Py_REFCNT((PyObject*)member) <= (member->tensor && !member->pinned ? 1 : 0) || member->overwritten == 1) {
+        if (Py_REFCNT((PyObject*)member) <= (member->tensor && !member->kept_by_hook ? 1 : 0) || member->overwritten == 1) {
             if (all) {
                 place++;
             } else {
@@ -133,7 +133,7 @@ static inline void hand_on(Value* value) {
     if ((PyObject*)value->storage != Py_None) {
         for (void* member : value->storage->members) {
             Value* candidate = (Value*)member;
-            if (candidate != value && candidate->foreign && !candidate->owner) {
+            if (candidate != value && candidate->exposed && !candidate->owner) {
                 other = candidate;
                 break;
             }

@@ -60,7 +60,7 @@ cdef class GraphTask:
     cdef object tracer                  # called with what each node did, or None
     cdef dict devices                   # device key -> (runtime, the caller's stream), where shared
     cdef bint numbers                   # gradients that are single numbers may take engine.numbers' way
-    cdef bint special                   # nodes run by way of _evaluate_special: device threads, anomaly mode, trace
+    cdef bint special                   # nodes run by evaluate_special: device threads, anomaly mode, a tracer
     cdef bint checkpoint_valid          # this run and all that it is nested in are plain backward() calls
     cdef int anomaly                    # bits of engine.anomaly: 1 on, 2 look for nan
     cdef object context                 # the caller's contextvars.Context, where other threads run nodes; else None

@@ -14,7 +14,7 @@ def called_later(function):
     """A function that a node keeps to be called in backward, as it is to be kept.
 
     In an adopted call it is one whose call is adopted as the running call is; otherwise the function itself. See Note
-    [Called later] in adoption/answers.pyx.
+    [Called later] in adoption/builtin_answers.pyx.
     """
     return function if _later is None else _later(function)
 

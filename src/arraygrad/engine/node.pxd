@@ -55,7 +55,7 @@ cdef enum NodeFlag:
     NODE_CONSTANT_FULL = 1024           # ... by every byte of it, not by a sample
     NODE_BARE = 2048                    # keeps nothing and has no room to: at most two edges, one input
     NODE_ASIDE = 4096                   # its compiled forward left something for its compiled rule, in `args`
-    # 8192 and 16384 are adoption's (adoption/answers.pyx)
+    # 8192 and 16384 are adoption's (adoption/builtin_answers.pyx)
     NODE_ELEMENT = 32768                # reads or writes one element, whose place stands in `print` instead of `args`
 
 # Node.rflags: state of the current run, valid where Node.stamp is the run's id

@@ -20,7 +20,7 @@
 #     than their rules.
 # (6) Where a list of numbers was joined, the mark is NODE_ELEMENT with EVERY in the place of a place: each edge gets
 #     its element of the gradient.
-# Nodes recorded under set_fast_paths(False) are not marked. Guarded by tests/ops/test_number_gradients.py.
+# Nodes recorded under set_fast_paths(False) are not marked. Guarded by tests/backends/test_number_gradients.py.
 from cpython.float cimport PyFloat_FromDouble
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF

@@ -17,7 +17,7 @@ struct ThreadState {
     int multithreading = 1;
     int inference = 0;              // bit 0: inference mode; bit 1: grad mode was switched on within it
     const void* stack_base = nullptr;   // an address in the frame of the outermost execute() on this thread
-    void* saved_hooks = nullptr;   // top of the stack of saved-tensor hooks (owned), see saved.pyx
+    void* saved_hooks = nullptr;   // top of the stack of saved-tensor hooks (owned), see saved_tensors_hooks.pyx
     int transforms = 0;             // function transforms that are calling their functions
     void* op_hooks = nullptr;      // the hooks around operations (owned), see apply.pyx
 };

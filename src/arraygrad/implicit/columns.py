@@ -1,6 +1,6 @@
 """Many calls of a small function at once: arrays of a library whose arrays are several, of one shape.
 
-May import: batches, program, implicit.common, transforms.trace, core.containers, core.tensor, numpy.
+May import: batches, program, implicit.common, transforms.tracked_call, core.containers, core.tensor, numpy.
 
 Note [Calls at many points]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -23,7 +23,7 @@ from arraygrad.core.tensor import Tensor, wrap_raw
 from arraygrad.implicit.common import raw
 from arraygrad.program import library  # noqa: F401  Batched as an array library
 from arraygrad.program.values import Batched, NoBatch
-from arraygrad.transforms.trace import Trace
+from arraygrad.transforms.tracked_call import TrackedCall
 
 __all__ = ["NoForm", "are_close", "at_once", "beside", "read_by_point"]
 
@@ -85,12 +85,12 @@ def at_once(f, t, y, parameters, known=None, apart=False):
 
     function.differentiates = True
     try:
-        trace = Trace("vjp", function, tuple(given), tuple(range(len(given)))).call()
-        result = trace.outputs[0]
+        tracked = TrackedCall("vjp", function, tuple(given), tuple(range(len(given)))).call()
+        result = tracked.outputs[0]
         value = raw(result)
     except Exception as error:  # whatever it is, the call point by point tells it
         raise NoForm from error
-    if len(trace.outputs) != 1 or not isinstance(value, Batched) or value.shape != (n,):
+    if len(tracked.outputs) != 1 or not isinstance(value, Batched) or value.shape != (n,):
         raise NoForm
     values = numpy.broadcast_to(value.values, (m, n))
     if known is not None and not are_close(values, known).all():
@@ -99,11 +99,11 @@ def at_once(f, t, y, parameters, known=None, apart=False):
 
     def pull(cotangents):
         if not getattr(result, "requires_grad", False):
-            return (None,) * len(trace.edges)
+            return (None,) * len(tracked.edges)
         if cotangents.dtype != dtype:
             cotangents = (cotangents if dtype.kind == "c" else cotangents.real).astype(dtype)
         try:
-            found = trace.pull((0,), (Batched(cotangents, m),), create_graph=False, keep_graph=True)
+            found = tracked.pull((0,), (Batched(cotangents, m),), create_graph=False, keep_graph=True)
         except Exception as error:
             raise NoForm from error
         by_y, *rest = found

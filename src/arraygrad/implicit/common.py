@@ -1,6 +1,6 @@
 """What solved problems share: their arguments, what a solver handed back, and the node that stands for the solution.
 
-May import: core.containers, engine, ops, core.tensor, transforms.trace. `arraygrad.implicit` is the public face.
+May import: core.containers, engine, ops, core.tensor, transforms.tracked_call. `arraygrad.implicit` is the public face.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, apply_op, asarray, wrap_raw
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
-from arraygrad.transforms.trace import Trace, function_name, meta_of
+from arraygrad.transforms.tracked_call import TrackedCall, function_name, meta_of
 
 __all__ = [
     "Arguments",
@@ -241,8 +241,8 @@ def products(f, *arrays):
         `pull(cotangent)`: a raw gradient of each array, or None where it is zero. The cotangent has the shape of the
         value; it may be called any number of times.
     """
-    trace = Trace("vjp", f, arrays, tuple(range(len(arrays)))).call()
-    result = trace.outputs[0]
+    tracked = TrackedCall("vjp", f, arrays, tuple(range(len(arrays)))).call()
+    result = tracked.outputs[0]
     value = raw(result)
     if not isinstance(result, Tensor) or not result.requires_grad:
         return value, lambda cotangent: (None,) * len(arrays)
@@ -251,7 +251,7 @@ def products(f, *arrays):
     def pull(cotangent):
         if cotangent.dtype != dtype:
             cotangent = (cotangent if dtype.kind == "c" else cotangent.real).astype(dtype)
-        return trace.pull(indices, (cotangent,), create_graph=False, keep_graph=True)
+        return tracked.pull(indices, (cotangent,), create_graph=False, keep_graph=True)
 
     return value, pull
 

@@ -1,6 +1,6 @@
 """Copies of functions of the program, with other values in places that they read.
 
-May import: autograd.closed_functions, autograd.kept_functions, core.containers, core.tensor, numpy.
+May import: autograd.closed_functions, autograd.function_snapshots, core.containers, core.tensor, numpy.
 
 Note [What a function reads] in lifting.py and Note [What calls leave] in carried.py say what they are for.
 """
@@ -13,7 +13,7 @@ import types
 
 import numpy
 
-from arraygrad.autograd.kept_functions import contents_of, function_over, names_of, written_cells
+from arraygrad.autograd.function_snapshots import contents_of, function_over, names_of, written_cells
 from arraygrad.core.containers import flatten
 from arraygrad.core.tensor import Tensor
 

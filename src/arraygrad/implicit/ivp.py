@@ -1,7 +1,7 @@
 """Initial value problems of ordinary differential equations, differentiated by their adjoint.
 
 May import: implicit.collocation, implicit.common, implicit.lifting, implicit.runge_kutta, implicit.stores,
-transforms.trace, core.containers, transforms, numpy; scipy inside functions.
+transforms.tracked_call, core.containers, transforms, numpy; scipy inside functions.
 
 The steps of explicit Runge-Kutta methods are differentiated themselves (runge_kutta.py). For other methods the adjoint
 equation is solved on the steps that the solver took (collocation.py), or, where these do not serve, integrated here.
@@ -24,7 +24,7 @@ from arraygrad.implicit.lifting import lifted
 from arraygrad.implicit.runge_kutta import recording
 from arraygrad.implicit.stores import watching
 from arraygrad.transforms.following import vjp
-from arraygrad.transforms.trace import function_name, meta_of
+from arraygrad.transforms.tracked_call import function_name, meta_of
 
 __all__ = ["solve_ivp"]
 

@@ -1,6 +1,6 @@
 """Functions that are given to solvers: what they depend on besides their arguments becomes arguments.
 
-May import: autograd.grad_mode, autograd.graph, autograd.kept_functions, core.containers, core.tensor, engine,
+May import: autograd.grad_mode, autograd.graph, autograd.function_snapshots, core.containers, core.tensor, engine,
 implicit.carried, implicit.common, implicit.copies, implicit.stores, numpy.
 
 A solver calls a function many times on raw arrays, and the gradient comes from the solved equation. So what the
@@ -15,7 +15,7 @@ Note [What a function reads]
     Tensors stand in closures, defaults and tuples alone. Otherwise it calls the function itself, which may write to its
     object, and records nothing.
     One that changes what it reads is called on copies in backward: Note [What calls leave] in carried.py.
-(3) Which Tensors are read is found by the look that `kept` takes (Note [Kept functions], 2), and proved: what the
+(3) Which Tensors are read is found by the look that `kept` takes (Note [Function snapshots], 2), and proved: what the
     solver's first call records, and each recorded call of the copy, leads to known Tensors alone. So nothing is lost
     unseen: what the look does not find is refused.
 Guarded by tests/implicit/test_functions_that_read.py.
@@ -26,9 +26,9 @@ import types
 
 import numpy
 
+from arraygrad.autograd.function_snapshots import contents_of, kept
 from arraygrad.autograd.grad_mode import no_grad
 from arraygrad.autograd.graph import get_gradient_edge
-from arraygrad.autograd.kept_functions import contents_of, kept
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.graph_task import current_graph_task_id

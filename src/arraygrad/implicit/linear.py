@@ -1,6 +1,6 @@
 """Linear systems solved by any solver: dense matrices, sparse ones of SciPy and CuPy, and functions that multiply.
 
-May import: implicit.common, implicit.lifting, transforms.trace, core.containers, core.tensor,
+May import: implicit.common, implicit.lifting, transforms.tracked_call, core.containers, core.tensor,
 transforms, numpy; scipy and cupyx inside functions.
 
 With A x = b and a gradient g of x: A^H w = g is solved by the same solver, b gets w, and A gets -w x^H. Both are
@@ -22,7 +22,7 @@ from arraygrad.implicit.common import (
 )
 from arraygrad.implicit.lifting import lifted
 from arraygrad.transforms.following import vjp
-from arraygrad.transforms.trace import meta_of
+from arraygrad.transforms.tracked_call import meta_of
 
 __all__ = ["linear_solve"]
 

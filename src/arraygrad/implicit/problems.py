@@ -33,7 +33,7 @@ from arraygrad.implicit.solvers import iterate, minimize_scipy, root_scipy
 from arraygrad.implicit.stores import watching
 from arraygrad.implicit.watching import Watched
 from arraygrad.transforms.following import grad, jacobian, vjp
-from arraygrad.transforms.trace import function_name, meta_of
+from arraygrad.transforms.tracked_call import function_name, meta_of
 
 __all__ = ["ConvergenceError", "fixed_point", "linear_solve", "minimize", "root", "solve_ivp"]
 

@@ -1,6 +1,6 @@
 """The solvers that `implicit` uses where the caller names none: SciPy's with exact derivatives, and plain iteration.
 
-May import: implicit.common, transforms.trace, transforms, numpy; scipy inside functions.
+May import: implicit.common, transforms.tracked_call, transforms, numpy; scipy inside functions.
 
 Each is called as `solver(fun, x0)` with a function of raw arrays and a raw starting point.
 """
@@ -11,7 +11,7 @@ import numpy
 
 from arraygrad.implicit.common import ConvergenceError, raw
 from arraygrad.transforms.following import grad, jacobian, value_and_grad
-from arraygrad.transforms.trace import meta_of
+from arraygrad.transforms.tracked_call import meta_of
 
 __all__ = ["iterate", "minimize_scipy", "root_scipy"]
 

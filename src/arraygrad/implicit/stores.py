@@ -1,7 +1,7 @@
 """Whether a function that a solver calls stores numbers: they are constants of the gradient, and a warning says so.
 
-May import: core.containers, core.given, core.tensor, engine, autograd.kept_functions, autograd.places,
-autograd.python_numbers, numpy.
+May import: core.containers, core.exposed_memory, core.tensor, engine, autograd.function_snapshots,
+autograd.source_locations, autograd.python_numbers, numpy.
 
 A solver calls its function on plain numbers, and the gradient comes from the solved equation. What the function stores
 on the way (`log.append(y[0])`, `state["p"] = k * y`, `self.last = y`, `hist[i] = y`) has no history, and a loss that is
@@ -18,11 +18,11 @@ import zlib
 
 import numpy
 
-from arraygrad.autograd.kept_functions import FUNCTIONS, contents_of
-from arraygrad.autograd.places import ProgramPlace, warn_at
+from arraygrad.autograd.function_snapshots import FUNCTIONS, contents_of
 from arraygrad.autograd.python_numbers import number_warnings_are_off
+from arraygrad.autograd.source_locations import SourceLocation, warn_at
 from arraygrad.core.containers import flatten
-from arraygrad.core.given import raw_array
+from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 
@@ -79,7 +79,7 @@ class watching:
         self.stored = bool(found)
         if not found or number_warnings_are_off():
             return
-        place = ProgramPlace(sys._getframe(1))
+        place = SourceLocation(sys._getframe(1))
         what = " and ".join(repr(one) for one in found[:3])
         warn_at(
             place,

@@ -1,13 +1,13 @@
 """What `verbose=True` tells while an equation is solved: how often the function was called, and how far it is.
 
-May import: implicit.common, transforms.trace, sys, time.
+May import: implicit.common, transforms.tracked_call, sys, time.
 """
 
 import sys
 import time
 
 from arraygrad.implicit.common import raw
-from arraygrad.transforms.trace import meta_of
+from arraygrad.transforms.tracked_call import meta_of
 
 __all__ = ["Watched"]
 

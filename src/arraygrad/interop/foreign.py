@@ -1,6 +1,6 @@
 """What the two foreign libraries have in common: a call of another library's function as one node of our graph.
 
-May import: core.containers, core.given, engine, core.graph_ops, core.tensor, interop.transfer.
+May import: core.containers, core.exposed_memory, engine, core.graph_ops, core.tensor, interop.transfer.
 
 Note [Foreign functions]
 ~~~~~~~~~~~~~~~~~~~~~~~~
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from arraygrad.autograd.primitive import FREED
 from arraygrad.core.containers import flatten, unflatten
-from arraygrad.core.given import note_holder
+from arraygrad.core.exposed_memory import note_holder
 from arraygrad.core.graph_ops import Kept, attach_node
 from arraygrad.core.tensor import Tensor, backend_of, edge_of, metadata_of, wrap_raw
 from arraygrad.engine.modes import Mode

@@ -1,9 +1,9 @@
 """What a namespace says about dtypes and about itself: isdtype, can_cast, result_type, finfo, iinfo.
 
-May import: core.given, ops, core.tensor, namespaces.bind, namespaces.docstrings.
+May import: core.exposed_memory, ops, core.tensor, namespaces.bind, namespaces.docstrings.
 """
 
-from arraygrad.core.given import raw_handle
+from arraygrad.core.exposed_memory import raw_handle
 from arraygrad.core.tensor import Tensor
 from arraygrad.namespaces.bind import DTYPES
 from arraygrad.namespaces.docstrings import documented

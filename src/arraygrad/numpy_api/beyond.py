@@ -11,7 +11,7 @@ import sys
 import numpy
 
 from arraygrad.core.containers import flatten
-from arraygrad.core.given import raw_array
+from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor
 from arraygrad.namespaces.bind import function_for
 from arraygrad.numpy_api.functions import (

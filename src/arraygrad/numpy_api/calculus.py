@@ -1,11 +1,11 @@
 """NumPy's differences, convolutions, interpolation and covariances on Tensors, with NumPy's signatures.
 
-May import: numpy_api.functions, namespaces.bind, ops, core.given, core.tensor, numpy.
+May import: numpy_api.functions, namespaces.bind, ops, core.exposed_memory, core.tensor, numpy.
 """
 
 import numpy
 
-from arraygrad.core.given import raw_array
+from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (
     F,

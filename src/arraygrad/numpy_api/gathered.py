@@ -19,7 +19,7 @@ from arraygrad.numpy_api import (
 from arraygrad.numpy_api.arrays import ARRAYS, numpys_own
 from arraygrad.numpy_api.beyond import scipy_operations, scipy_ufuncs
 from arraygrad.numpy_api.functions import FUNCTIONS, VALUED
-from arraygrad.numpy_api.recorded import fft_functions, functions, scipy_functions
+from arraygrad.numpy_api.primitives import fft_functions, functions, scipy_functions
 from arraygrad.numpy_api.ufuncs import METHODS, UFUNCS, call, over_axes
 
 __all__ = [

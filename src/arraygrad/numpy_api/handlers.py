@@ -16,7 +16,7 @@ import types
 import numpy
 
 from arraygrad.backends.numpy import ufunc_calls
-from arraygrad.core.given import raw_array
+from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.core.protocol_shapes import ptp
 from arraygrad.core.protocols import add_protocol_functions, add_recorded, is_served, numpy_function
@@ -331,7 +331,7 @@ def handlers():
 
 
 def _recorded():
-    """What is recorded as one node, or as an operation under another name (Note [Recorded functions])."""
+    """What is recorded as one node, or as an operation under another name (Note [NumPy primitives])."""
     return _written().functions(_settled)
 
 

@@ -1,8 +1,8 @@
 """NumPy's functions that choose elements or write some of them, on Tensors, with NumPy's signatures.
 
-May import: numpy_api.functions, core.given, core.tensor, numpy. What writes (put, place, putmask, put_along_axis,
-fill_diagonal, copyto) writes into a Tensor, recorded; a plain array as target of a Tensor's values is refused: its
-memory holds no gradient.
+May import: numpy_api.functions, core.exposed_memory, core.tensor, numpy. What writes (put, place, putmask,
+put_along_axis, fill_diagonal, copyto) writes into a Tensor, recorded; a plain array as target of a Tensor's
+values is refused: its memory holds no gradient.
 """
 
 import inspect
@@ -10,7 +10,7 @@ import sys
 
 import numpy
 
-from arraygrad.core.given import raw_array, unshared
+from arraygrad.core.exposed_memory import raw_array, unshared
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (
     OUT,

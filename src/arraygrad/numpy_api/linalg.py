@@ -10,7 +10,7 @@ import warnings
 
 import numpy
 
-from arraygrad.core.given import raw_array
+from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.protocol_shapes import product_of_all
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (

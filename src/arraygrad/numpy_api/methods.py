@@ -1,7 +1,8 @@
 """NumPy's everyday methods of Tensor, with NumPy's signatures, each a call of one or a few table operations.
 
-May import: _hints, engine.node, core.convert, core.given, core.inplace, ops, core.attributes, core.tensor, core.views,
-namespaces.bind, numpy_api.more_methods, numpy. Operators, indexing and attributes are written in the core (`tensor`).
+May import: _hints, engine.node, core.convert, core.exposed_memory, core.inplace, ops, core.attributes, core.tensor,
+core.views, namespaces.bind, numpy_api.more_methods, numpy. Operators, indexing and attributes are written in the core
+(`tensor`).
 """
 
 import functools
@@ -14,7 +15,7 @@ import numpy
 from arraygrad._hints import HINTED, Hint, unexpected
 from arraygrad.core.attributes import allow_attributes, document, install_hints
 from arraygrad.core.convert import before_rounding
-from arraygrad.core.given import raw_array
+from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import is_scalar
 from arraygrad.core.tensor import Tensor, apply_op, backend_of, install_methods, metadata_of
 from arraygrad.core.value import is_inference as _is_inference

@@ -1,7 +1,7 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: core.attributes, core.convert, core.exports, core.given, core.tensor, core.inplace, cupy, notebook, numpy.
-Those that work by way of NumPy's functions call them, so that each is defined once.
+May import: core.attributes, core.convert, core.exports, core.exposed_memory, core.tensor, core.inplace, cupy, notebook,
+numpy. Those that work by way of NumPy's functions call them, so that each is defined once.
 """
 
 import math
@@ -12,7 +12,7 @@ import numpy
 from arraygrad.core.attributes import METHODS as ATTRIBUTES
 from arraygrad.core.convert import before_bytes
 from arraygrad.core.exports import plain_array
-from arraygrad.core.given import raw_array
+from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import is_scalar, read_apart
 from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api import cupy

@@ -1,6 +1,6 @@
-"""Rules of NumPy's functions of polynomials that are recorded as one node (numpy_api/recorded.py).
+"""Rules of NumPy's functions of polynomials that are recorded as one node (numpy_api/primitives.py).
 
-May import: backends.numpy.polynomials, numpy_api.plainly, ops, numpy. Written as those of `recorded_rules`; on
+May import: backends.numpy.polynomials, numpy_api.plainly, ops, numpy. Written as those of `primitive_rules`; on
 NumPy's arrays they run compiled, on Tensors (create_graph) they are composed of operations. Coefficients stand with the
 highest power first.
 """

@@ -1,8 +1,8 @@
 """NumPy's functions that rearrange elements on Tensors: insert, delete, resize, block, apply_along_axis and others.
 
-May import: ops, core.given, core.tensor, numpy_api.arrays, numpy_api.functions, numpy. Where the result holds elements
-of the argument and nothing else, NumPy's function is run on the elements' positions, on the host, and what it says is
-taken out of the Tensor: NumPy's own semantics, and a gather is recorded.
+May import: ops, core.exposed_memory, core.tensor, numpy_api.arrays, numpy_api.functions, numpy. Where the result holds
+elements of the argument and nothing else, NumPy's function is run on the elements' positions, on the host, and what it
+says is taken out of the Tensor: NumPy's own semantics, and a gather is recorded.
 """
 
 import functools
@@ -12,7 +12,7 @@ import re
 
 import numpy
 
-from arraygrad.core.given import raw_array, unshared
+from arraygrad.core.exposed_memory import raw_array, unshared
 from arraygrad.core.tensor import Tensor, apply_op
 from arraygrad.numpy_api.arrays import ARRAYS
 from arraygrad.numpy_api.functions import F, axes_of, backend_among, beside, host, implements, pick, tensor_of, tensors

@@ -1,6 +1,6 @@
 """NumPy's reductions and scans on Tensors, with NumPy's signatures.
 
-May import: numpy_api.functions, core.given, core.tensor, ops._axes, numpy.
+May import: numpy_api.functions, core.exposed_memory, core.tensor, ops._axes, numpy.
 """
 
 import math
@@ -8,7 +8,7 @@ import operator
 
 import numpy
 
-from arraygrad.core.given import raw_array
+from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (
     OUT,

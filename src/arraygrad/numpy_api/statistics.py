@@ -13,7 +13,7 @@ import operator
 import numpy
 
 from arraygrad.backends.numpy.sorting import argsort
-from arraygrad.core.given import raw_array
+from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.namespaces.bind import function_for
 from arraygrad.numpy_api.functions import (

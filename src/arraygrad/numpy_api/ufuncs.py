@@ -15,7 +15,7 @@ import re
 import numpy
 
 from arraygrad.core.decisions import note_decision
-from arraygrad.core.given import raw_array
+from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import add_at
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for

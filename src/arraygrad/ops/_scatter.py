@@ -13,14 +13,14 @@ from arraygrad.ops._helpers import device_of
 
 # NumPy's add.at is fast where each index names one element, and slow by a factor of three to ten where it names a row:
 # from this many elements on, computing flat positions pays.
-FEW = 512
+MOST_ADDED_IN_PLACE = 512
 
 
 def getitem_adjoint(xp, x, shape, key):
     """Zeros of `shape` and x's dtype, with x added at `key` as often as `key` names an element."""
     if has_integer_array(xp, key):
         single = len(key) == len(shape) if isinstance(key, tuple) else len(shape) == 1
-        if _adds_in_place(xp) and (single or math.prod(x.shape) < FEW):
+        if _adds_in_place(xp) and (single or math.prod(x.shape) < MOST_ADDED_IN_PLACE):
             zeros = xp.zeros(shape, dtype=x.dtype, device=device_of(x))
             _add_at(xp, zeros, key, x)
             return zeros

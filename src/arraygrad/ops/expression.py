@@ -5,11 +5,11 @@ May import: numpy (its dtypes and their promotion) and the standard library.
 Note [Expressions]
 ~~~~~~~~~~~~~~~~~~
 The table stays the only truth. A rule is a plain function of arrays and a namespace. It is called once with symbols for
-the arrays and with `ExpressionNamespace` for the namespace, and what it does to them is recorded: inputs, constants and
+the arrays and with `ExpressionNamespace` for the namespace, and what it does to them is traced: inputs, constants and
 operations, each value once. From the graph come CUDA's kernels (backends/cuda/fusion.py, at run time) and those of the
 CPU (backends/numpy/kernels.py, when the package is built). So a kernel exists for whatever the table says.
 (1) Types follow NumPy's promotion: arrays by their dtypes, Python numbers adapt. A graph belongs to the dtypes that it
-    was recorded with; `xp.isdtype(x.dtype, ...)` in a rule is decided then.
+    was traced with; `xp.isdtype(x.dtype, ...)` in a rule is decided then.
 (2) What is not elementwise (a reduction, indexing, a shape, the truth of an array) raises Untraceable, and the rule
     runs as it is. `xp.any(c)` alone counts as true: forwards ask it only to skip repairs where nothing is broken.
 (3) The graph says what is computed, not how: the names of operations are those of the standard, `cast`, and `**` for
@@ -47,7 +47,7 @@ def known_dtype(dtype):
 
 
 class Expression:
-    """The values that are recorded together: symbols of one graph.
+    """The values that are traced together: symbols of one graph.
 
     Attributes
     ----------
@@ -308,7 +308,7 @@ class ExpressionNamespace:
     complex64 = numpy.dtype("complex64")
     complex128 = numpy.dtype("complex128")
     e, inf, nan, pi = math.e, math.inf, math.nan, math.pi
-    _at_kinks = None  # recorded rules have one
+    _at_kinks = None  # traced rules have one
 
     def __init__(self, expression, fallback=None):
         self._expression = expression

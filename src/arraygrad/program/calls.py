@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from arraygrad.program.form import Place
+from arraygrad.program.form import ValueRef
 from arraygrad.program.plain import plain_call
 from arraygrad.program.values import Batched, NoBatch, mapped, run
 
@@ -96,13 +96,13 @@ def _as_one(op, bound: tuple) -> Any:
 
 
 def template_of(bound: tuple) -> tuple[list, list[Batched]]:
-    """Arguments with a Place for each Batched in them, and these."""
+    """Arguments with a ValueRef for each Batched in them, and these."""
     found: list[Batched] = []
 
     def numbered(arg):
         if type(arg) is Batched:
             found.append(arg)
-            return Place(len(found) - 1)
+            return ValueRef(len(found) - 1)
         return mapped(arg, numbered)
 
     return [numbered(arg) for arg in bound], found
@@ -110,7 +110,7 @@ def template_of(bound: tuple) -> tuple[list, list[Batched]]:
 
 def filled(arg: Any, values: Any) -> Any:
     """An argument of `template_of` with the values in their places."""
-    return values[arg] if type(arg) is Place else mapped(arg, lambda one: filled(one, values))
+    return values[arg] if type(arg) is ValueRef else mapped(arg, lambda one: filled(one, values))
 
 
 def wrapped(op, made: Any) -> Any:

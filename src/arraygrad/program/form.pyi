@@ -21,7 +21,7 @@ class Kind:
 class NoKind(builtins.Exception):
     ...
 
-class Place(builtins.int):
+class ValueRef(builtins.int):
     ...
 
 @disjoint_base

@@ -39,7 +39,7 @@ cdef class Array:
     """Array(values, rows=None, tape=None)
 --
 
-    What stands for arrays while a program is recorded: the base of `Batched`.
+    What stands for arrays while a program is traced: the base of `Batched`.
     """
 
     def __init__(self, values, rows=None, tape=None):
@@ -48,7 +48,7 @@ cdef class Array:
         self.tape = tape
 
 
-class Place(int):
+class ValueRef(int):
     """Where a value stands, among the arguments of a step."""
     __slots__ = ()
 
@@ -67,7 +67,7 @@ cdef class Program:
     template : list
         Per place a constant, or None.
     steps : list of tuple
-        (operation or None, its arguments with a `Place` for each value, function, places of what the function gets,
+        (operation or None, its arguments with a `ValueRef` for each value, function, places of what the function gets,
         place of its first result or -1, how many results it gives in a list or 0).
     results : list of int
         Places; -1 gives None.

@@ -1,4 +1,4 @@
-"""Derivatives along tangents, of the table's rules: each recorded on its gradient `g`, and transposed.
+"""Derivatives along tangents, of the table's rules: each traced on its gradient `g`, and transposed.
 
 May import: program, numpy.
 
@@ -7,10 +7,10 @@ Note [Forward rules]
 (1) A rule with what the engine does behind it is linear in g: as a real-linear map it is the adjoint of the operation's
     derivative, by the inner product Re(conj(v) . w). So its transpose is the derivative itself, of functions that are
     not holomorphic too.
-(2) The rule is recorded as steps of the table's operations. The transpose goes through the steps that depend on g
+(2) The rule is traced as steps of the table's operations. The transpose goes through the steps that depend on g
     backwards: each by its own operation's rule, which the same tape notes. Steps that do not depend on g stay as they
     are; those that do are not part of the result, and what still needs one of them was not linear (`NotLinear`).
-(3) While it is recorded, g has some numbers, none of which is near zero. A rule that looks at them (whether a gradient
+(3) While it is traced, g has some numbers, none of which is near zero. A rule that looks at them (whether a gradient
     reaches vectors that are arbitrary), or makes masks of them, sees those: a linear map is known by what it does to
     almost every g, and what is refused for these is refused here. What it found holds for these arguments alone: such
     a program is not kept.
@@ -65,14 +65,14 @@ def forward(op, bound: tuple, ans: Any, tangents: list) -> list[Any]:
         found = PLANS.replayed(op, 0, given, ())
         if found is not None:
             return found
-    program, values, kept = record_forward(op, given)
+    program, values, kept = trace_forward(op, given)
     if kept:
         with contextlib.suppress(NoKind):
             PLANS.keep(op, 0, given, (), program)
     return program.replay(values)
 
 
-def record_forward(op, given: list) -> tuple[Program, list[Any], bool]:
+def trace_forward(op, given: list) -> tuple[Program, list[Any], bool]:
     """The program of a forward rule, what it gets for `given`, and whether it serves others of such kinds.
 
     `given` is what `forward` gets: the arguments with arrays for numbers, the result, tangents.

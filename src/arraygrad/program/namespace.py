@@ -32,7 +32,7 @@ class Namespace:
     Nothing else: a function that NumPy alone has knows no rows.
     """
 
-    _at_kinks = None  # recorded rules have one
+    _at_kinks = None  # traced rules have one
 
     def __init__(self, extension: str = "") -> None:
         self._extension = extension

@@ -1,24 +1,25 @@
-"""Functions of arrays as programs: recorded while they run as ever, replayed without Python. Private as yet.
+"""Functions of arrays as programs: captured while they run as ever, replayed without Python. Private as yet.
 
-May import: backends.numpy.recordings, core.apply, core.convert, core.given, core.nodes, core.tensor, numpy.
+May import: backends.numpy.kernel_programs, core.apply, core.convert, core.exposed_memory, core.nodes, core.tensor,
+numpy.
 
-Note [Recorded programs]
+Note [Captured programs]
 ~~~~~~~~~~~~~~~~~~~~~~~~
-`record` runs a function as ever, and notes which kernels run on which memory, backward runs and rules included
+`capture` runs a function as ever, and notes which kernels run on which memory, backward runs and rules included
 (Note [Captured kernels] in backends/numpy/capture.hpp). A `Replay` copies arrays into the places of the inputs, runs
 the kernels again, and copies the results out. Whatever can't be noted makes the function run as ever at each call: a
 replay is never another program.
 (1) The inputs are stated: the arrays that the function gets. Everything else that it reads is a constant, with the
-    content that it had when it was recorded. The function is recorded twice, the second time with other values if
-    examples are given, and both recordings must have the same kernels on the same places, and equal constants.
+    content that it had when it was captured. The function is captured twice, the second time with other values if
+    examples are given, and both captures must have the same kernels on the same places, and equal constants.
     A number that the program reads elsewhere (a global, a random generator, a clock) is one of the constants.
 (2) Values that leave into Python (bool, float, int, item, tolist) are guards: a replay compares them, and the function
     runs as ever where they differ. An array whose memory leaves (numpy, array) can't be recorded.
 (3) Floating-point errors: where a replay raises any that `numpy.errstate` does not ignore, the function runs as ever,
     and warns or raises as it does.
 (4) Results are new arrays; neither the inputs nor what the function closes over may be written.
-(5) What the first recording gives must be the bits of a plain run.
-What is not seen: a write in place by code without a note that leaves every byte as it was, in both recordings.
+(5) What the first capture gives must be the bits of a plain run.
+What is not seen: a write in place by code without a note that leaves every byte as it was, in both captures.
 Guarded by tests/program/test_replay.py.
 """
 
@@ -32,18 +33,18 @@ from typing import Any
 
 import numpy
 
-from arraygrad.backends.numpy.recordings import Recorded, by_door
+from arraygrad.backends.numpy.kernel_programs import KernelProgram, by_door
 from arraygrad.core.apply import pop_op_hooks, push_op_hooks
 from arraygrad.core.convert import set_value_watch
-from arraygrad.core.given import set_read_watch
+from arraygrad.core.exposed_memory import set_read_watch
 from arraygrad.core.nodes import set_rule_door
 from arraygrad.core.tensor import Tensor, asarray, backend_of
 
-__all__ = ["Replay", "record"]
+__all__ = ["Replay", "capture"]
 
 _NUMPY = backend_of(numpy.zeros(1))
 _TRIES = 3
-_recording = threading.Lock()
+_capturing = threading.Lock()
 
 
 class Replay:
@@ -57,15 +58,15 @@ class Replay:
         How many calls ran the program, and how many the function.
     """
 
-    def __init__(self, function: Callable, recorded: Recorded | None, failure: str | None) -> None:
-        self.function, self.recorded, self.failure = function, recorded, failure
+    def __init__(self, function: Callable, program: KernelProgram | None, failure: str | None) -> None:
+        self.function, self.program, self.failure = function, program, failure
         self.replayed = self.fallen_back = 0
-        self._replay = _nothing if recorded is None else recorded.replay
+        self._replay = _nothing if program is None else program.replay
 
     def __call__(self, *arrays: Any) -> list[numpy.ndarray]:
         """The results for arrays.
 
-        Arrays of other shapes, dtypes or orders in memory than those of the recording run the function.
+        Arrays of other shapes, dtypes or orders in memory than those of the capture run the function.
         """
         results = self._replay(arrays)
         if results is not None:
@@ -77,16 +78,16 @@ class Replay:
     @property
     def steps(self) -> list[str]:
         """What each step runs."""
-        return [] if self.recorded is None else self.recorded.steps
+        return [] if self.program is None else self.program.steps
 
     @property
     def counts(self) -> dict[str, int]:
         """How many steps run without Python, how many call it, and how many of the first are guards."""
-        calls = 0 if self.recorded is None else len(self.recorded.calls)
+        calls = 0 if self.program is None else len(self.program.calls)
         return {
             "compiled": len(self.steps) - calls,
             "calls": calls,
-            "guards": 0 if self.recorded is None else self.recorded.guards,
+            "guards": 0 if self.program is None else self.program.guards,
         }
 
     def __repr__(self) -> str:
@@ -107,7 +108,7 @@ def _values(results: Any) -> list[Any]:
     for one in results:
         raw = one.array if isinstance(one, Tensor) else one
         if type(raw) is not numpy.ndarray:
-            raise TypeError(f"record: expected a function that gives Tensors or arrays, but got {type(one).__name__}")
+            raise TypeError(f"capture: expected a function that gives Tensors or arrays, but got {type(one).__name__}")
         found.append(raw)
     return found
 
@@ -124,38 +125,38 @@ def _rule(rule: Callable, args: tuple) -> Any:
     return by_door(rule, args)
 
 
-def _recorded(function: Callable, arrays: list[numpy.ndarray]) -> tuple[Recorded, list[numpy.ndarray]]:
-    """One recording of the function, and what it gave."""
-    recorded = Recorded()
-    inputs = recorded.begin(arrays)
+def _captured(function: Callable, arrays: list[numpy.ndarray]) -> tuple[KernelProgram, list[numpy.ndarray]]:
+    """One capture of the function, and what it gave."""
+    program = KernelProgram()
+    inputs = program.begin(arrays)
     hooks = push_op_hooks((None, None))
-    set_value_watch(recorded.watch)
-    set_read_watch(recorded.watch)
+    set_value_watch(program.watch)
+    set_read_watch(program.watch)
     set_rule_door(_rule)
     try:
         results = function(*[asarray(a, copy=False) for a in inputs])
         set_value_watch(None)
         set_read_watch(None)
         raws = _values(results)
-        recorded.keep(raws)
+        program.keep(raws)
     finally:
         set_rule_door(None)
         set_read_watch(None)
         set_value_watch(None)
         pop_op_hooks(hooks)
-        recorded.end()
-    return recorded, [raw.copy(order="K") for raw in raws]
+        program.end()
+    return program, [raw.copy(order="K") for raw in raws]
 
 
-def record(function: Callable, *examples: list[Any]) -> Replay:
-    """A function of arrays, recorded: Note [Recorded programs].
+def capture(function: Callable, *examples: list[Any]) -> Replay:
+    """A function of arrays, captured: Note [Captured programs].
 
     Parameters
     ----------
     function : callable
         Gets a Tensor for each array and gives a Tensor or array, or a list of them. It keeps nothing of what it makes.
     examples : list of numpy.ndarray
-        Arrays to record it with, each in rows or columns without gaps; of a second list others of the same shapes,
+        Arrays to capture it with, each in rows or columns without gaps; of a second list others of the same shapes,
         dtypes and orders in memory.
 
     Returns
@@ -164,21 +165,21 @@ def record(function: Callable, *examples: list[Any]) -> Replay:
         With `failure` set where there is something that can't be recorded.
     """
     if not examples:
-        raise TypeError("record: expected a list of arrays to record the function with")
+        raise TypeError("capture: expected a list of arrays to capture the function with")
     for arrays in examples:
         for a in arrays:
             if type(a) is not numpy.ndarray or not (a.flags.c_contiguous or a.flags.f_contiguous):
-                raise TypeError("record: expected numpy.ndarrays in rows or columns without gaps; pass a copy")
-    with _recording:
+                raise TypeError("capture: expected numpy.ndarrays in rows or columns without gaps; pass a copy")
+    with _capturing:
         expected = plainly(function, examples[0])
         try:
-            first, made = _recorded(function, examples[0])
+            first, made = _captured(function, examples[0])
             for k in range(1, _TRIES):
-                second, _ = _recorded(function, examples[k % len(examples)])
+                second, _ = _captured(function, examples[k % len(examples)])
                 if first.failure or second.failure or first.same_as(second):
                     break
                 if k + 1 < _TRIES:  # what is found out at the first use of an operation may have been noted
-                    first, made = _recorded(function, examples[0])
+                    first, made = _captured(function, examples[0])
         except Exception as error:
             # What a recording alone runs into (another thread records, an operation that looks on hooks) is no error
             # of the function: that ran above.

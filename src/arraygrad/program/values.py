@@ -1,4 +1,4 @@
-"""What stands for arrays while a rule or a function is recorded, or runs on several rows at once.
+"""What stands for arrays while a rule or a function is traced, or runs on several rows at once.
 
 May import: program.form, numpy. Functions come from the namespace, which `namespace.py` hands in.
 
@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy
 
-from arraygrad.program.form import Array, Place, Program
+from arraygrad.program.form import Array, Program, ValueRef
 
 __all__ = [
     "Batched",
@@ -144,7 +144,7 @@ class Tape:
             return places[id(arg)]
 
         def numbered(arg: Any) -> Any:
-            return Place(place(arg)) if type(arg) is Batched else mapped(arg, numbered)
+            return ValueRef(place(arg)) if type(arg) is Batched else mapped(arg, numbered)
 
         steps = []
         for step in reversed(kept):

@@ -421,6 +421,9 @@ def _camel(name):
 
 def _call(rule, args, kwargs, fresh=False):
     """`fresh`: the array that is given as `output=` holds nothing yet."""
+    # SciPy computes the value on raw arguments, so its own binding, defaults and errors hold. The Tensors among them
+    # are taken out here and become the inputs of one node. What is no Tensor, and holds none, stays as it was given.
+    # Without a Tensor nothing is bound, and SciPy alone is called.
     structure = None  # of arguments that are no containers
     if _LEAVES.issuperset(map(type, args)) and _LEAVES.issuperset(map(type, kwargs.values())):
         leaves = [*args, *kwargs.values()]
@@ -677,6 +680,9 @@ def gradients_of_composition(call, g, tensors, ans=None, name=None):
         return [None] * len(tensors)
     if name is not None and all_nan(ans):  # too few elements, or none of them in the domain
         return [t * math.nan for t in tensors]
+    # The composition runs once more, recorded, and its graph is differentiated. In a plain run it starts from detached
+    # Tensors, so that the graph ends there and dies with this call. In a recorded run it stays joined to the outer
+    # graph, from which the next order of derivatives is made.
     inputs = tensors if graph else [t.detach().requires_grad_() for t in tensors]
     with enable_grad():
         if graph:

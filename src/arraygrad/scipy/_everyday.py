@@ -1,12 +1,12 @@
 """Everyday calls of declared functions, recorded as one node each without the looks that rarer calls need.
 
-May import: backends.numpy.table, core.recorded, core.tensor, ops, scipy._declare, numpy.
+May import: backends.numpy.table, core.numpy_primitives, core.tensor, ops, scipy._declare, numpy.
 
 A declared function binds its arguments by SciPy's signature, looks through all of them for Tensors, and its rule makes
 Tensors of what backward kept: 100 to 400 us for value and gradient. Calls on Tensors of one dtype beside arrays and
-numbers are recorded as NumPy's functions are (Note [Recorded functions] in core/recorded.pyx): SciPy's own function on
-the raw arrays, and one node. What is not served there (other parameters, dtypes, libraries, hooks) takes the declared
-way. Guarded by tests/scipy_rules/test_everyday_calls.py, which compares both ways.
+numbers are recorded as NumPy's functions are (Note [NumPy primitives] in core/numpy_primitives.pyx): SciPy's own
+function on the raw arrays, and one node. What is not served there (other parameters, dtypes, libraries, hooks) takes
+the declared way. Guarded by tests/scipy_rules/test_everyday_calls.py, which compares both ways.
 """
 
 import functools
@@ -14,7 +14,7 @@ import functools
 import numpy
 
 from arraygrad.backends.numpy.table import attach_alike
-from arraygrad.core.recorded import call_recorded, make_recorded
+from arraygrad.core.numpy_primitives import call_primitive, make_primitive
 from arraygrad.core.tensor import Tensor, asarray
 from arraygrad.ops import OPS, Entry
 from arraygrad.scipy import _declare
@@ -50,7 +50,7 @@ def everyday(name, signature, of="", *, rules=None, values=None, like=None, serv
     served : callable, optional
         served(args, kwargs) gives those that are recorded, or None.
     **options
-        Of `make_recorded`.
+        Of `make_primitive`.
     """
     rule = REGISTRY.get(name)
     if rule is None or rule.values is None:
@@ -63,15 +63,15 @@ def everyday(name, signature, of="", *, rules=None, values=None, like=None, serv
     if like is not None:
         fields["holomorphic"] = OPS[like].entry.holomorphic
     entry = Entry(f"scipy.{name}", signature, "core", rules, "nonlinear", node=_camel(name), **fields)
-    made = make_recorded(entry, values or rule.values, numpy.ndarray, numpy.generic, **options)
+    made = make_primitive(entry, values or rule.values, numpy.ndarray, numpy.generic, **options)
     if like is not None:
         attach_alike(made, OPS[like])
-    quick, before = functools.partial(call_recorded, made), rule.quick
+    quick, before = functools.partial(call_primitive, made), rule.quick
     if served is not None:
 
         def quick(args, kwargs):
             found = served(args, kwargs)
-            return None if found is None else call_recorded(made, *found)
+            return None if found is None else call_primitive(made, *found)
 
     rule.quick = quick if before is None else functools.partial(_either, before, quick)
 

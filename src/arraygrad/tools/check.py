@@ -1,7 +1,7 @@
 """`python -m arraygrad check MODULE:FUNCTION`: is a function's gradient right, and if not, where is it lost?
 
 May import: arraygrad's public names, adoption.setting, tools.check_differences, tools.check_inputs, tools.check_lines,
-transforms.trace, core.containers, numpy.
+transforms.tracked_call, core.containers, numpy.
 
 The function is called as it is, then recorded, then differentiated, then differenced; what goes wrong on the way is
 told with the line of the user's own code. `run` is the command, `examine` what it prints.
@@ -27,7 +27,7 @@ from arraygrad.core.tensor import Tensor, edge_of
 from arraygrad.tools.check_differences import compare
 from arraygrad.tools.check_inputs import CannotCheck, differentiated, load, make_inputs
 from arraygrad.tools.check_lines import Lines, Own, nodes_behind, own_line, shown
-from arraygrad.transforms.trace import STATIC, Trace, meta_of, parameter_name
+from arraygrad.transforms.tracked_call import STATIC, TrackedCall, meta_of, parameter_name
 
 __all__ = ["CannotCheck", "Report", "examine", "run"]
 
@@ -194,9 +194,9 @@ class _Examination:
         lines = Lines(self.own)
         args = copy.deepcopy(self.args)
         try:
-            trace = Trace("check", self.recorded, args, self.argnums)
+            tracked = TrackedCall("check", self.recorded, args, self.argnums)
             leaves, structure = flatten(tuple([self.args[i] for i in self.argnums]))
-            self.followed = [k for k, kind in enumerate(trace.kinds) if kind != STATIC]
+            self.followed = [k for k, kind in enumerate(tracked.kinds) if kind != STATIC]
             self.inputs = [leaves[k] for k in self.followed]
             names = [
                 name
@@ -206,26 +206,26 @@ class _Examination:
             self.names = [names[k] for k in self.followed]
             # Numbers may leave: the report names the lines and goes on.
             with lines, number_policy("off"):
-                trace.call(copy.deepcopy(self.kwargs), check=False)
+                tracked.call(copy.deepcopy(self.kwargs), check=False)
         except Exception as error:  # an unsupported call raises TypeError, the user's code whatever it likes
             self._failed("recording stops at a call that is not supported", error)
             return False
         shapes = (f"{name} {_described(_host(leaf))}" for name, leaf in zip(self.names, self.inputs, strict=True))
         self.report.facts.insert(0, ("arguments", ", ".join(shapes)))
-        self.trace, self.lines = trace, lines
+        self.tracked, self.lines = tracked, lines
         self.nodes = nodes_behind([edge_of(t).node for t in self._tracked()])
         self._fact("recorded", f"{sum(node.name() != 'AccumulateGrad' for node in self.nodes)} operations")
         self._compare_values(args)
         return not self.report.problems
 
     def _tracked(self):
-        return [t for t in self.trace.outputs if isinstance(t, Tensor) and t.requires_grad]
+        return [t for t in self.tracked.outputs if isinstance(t, Tensor) and t.requires_grad]
 
     def _compare_values(self, args):
-        outputs = self.trace.outputs
-        if self.trace.out_structure != self.structure:
+        outputs = self.tracked.outputs
+        if self.tracked.out_structure != self.structure:
             self._problem(
-                f"recorded, the function returns {self.trace.out_structure!r}, as a plain call {self.structure!r}"
+                f"recorded, the function returns {self.tracked.out_structure!r}, as a plain call {self.structure!r}"
             )
             return
         for i in self.live:
@@ -250,21 +250,21 @@ class _Examination:
                 weight = weight + 1j * self.rng.standard_normal(value.shape)
             weights[i] = numpy.broadcast_to(weight, value.shape)
         self.weights = weights
-        trace = self.trace
-        self.indices = [i for i in trace.roots() if i in weights]
+        tracked = self.tracked
+        self.indices = [i for i in tracked.roots() if i in weights]
         cotangents = []
         for i in self.indices:
-            meta = meta_of(trace.outputs[i])
+            meta = meta_of(tracked.outputs[i])
             cotangents.append(meta.ops.asarray(weights[i].astype(self.plain[i].dtype), meta.dtype, meta.device))
         self.cotangents = cotangents
         try:
             with numpy.errstate(all="ignore"):
-                found = trace.pull(self.indices, cotangents, create_graph=False, keep_graph=True)
+                found = tracked.pull(self.indices, cotangents, create_graph=False, keep_graph=True)
         except Exception as error:  # a rule refuses what its forward did
             self._failed("backward fails", error)
             return None
         gradients = []
-        for name, meta, g in zip(self.names, [meta for _, meta in trace.live()], found, strict=True):
+        for name, meta, g in zip(self.names, [meta for _, meta in tracked.live()], found, strict=True):
             gradient = numpy.zeros(meta.shape) if g is None else _host(g)
             if not numpy.all(numpy.isfinite(gradient)):
                 self._problem(f"the gradient of {name} is not finite{self._first_not_finite()}")
@@ -285,7 +285,7 @@ class _Examination:
         handles = [watch(node) for node in self.nodes if node.name() != "AccumulateGrad"]
         try:
             with numpy.errstate(all="ignore"):
-                self.trace.pull(self.indices, self.cotangents, create_graph=False, keep_graph=True)
+                self.tracked.pull(self.indices, self.cotangents, create_graph=False, keep_graph=True)
         finally:
             for handle in handles:
                 handle.remove()
@@ -385,7 +385,7 @@ class _Examination:
         detached = [
             i
             for i in self.live
-            if not (isinstance(self.trace.outputs[i], Tensor) and self.trace.outputs[i].requires_grad)
+            if not (isinstance(self.tracked.outputs[i], Tensor) and self.tracked.outputs[i].requires_grad)
         ]
         tell = self._note if right else self._problem
         for i in detached:
@@ -411,9 +411,9 @@ class _Examination:
 
     def _time(self):
         def gradient():
-            trace = Trace("check", self.recorded, copy.deepcopy(self.args), self.argnums)
-            trace.call(copy.deepcopy(self.kwargs), check=False)
-            trace.pull(self.indices, self.cotangents, create_graph=False, keep_graph=False)
+            tracked = TrackedCall("check", self.recorded, copy.deepcopy(self.args), self.argnums)
+            tracked.call(copy.deepcopy(self.kwargs), check=False)
+            tracked.pull(self.indices, self.cotangents, create_graph=False, keep_graph=False)
 
         with numpy.errstate(all="ignore"), number_policy("off"):
             plain, both = _median(self._call), _median(gradient)

@@ -6,7 +6,7 @@ May import: core.tensor, ops, numpy_api, numpy. `tools.generate` calls it.
 import numpy
 
 from arraygrad.core.tensor import asarray
-from arraygrad.numpy_api.recorded import ENTRIES
+from arraygrad.numpy_api.primitives import ENTRIES
 from arraygrad.ops import TABLE
 from arraygrad.ops._axes import CODES
 from arraygrad.ops.kinds import DERIVATIVES, KINDS

@@ -286,7 +286,7 @@ RETURNS = {
     "arraygrad.core.tensor.is_inference_mode_enabled": "builtins.bool",
     "arraygrad.core.value.is_inference": "builtins.bool",
     "arraygrad.core.tensor.set_grad_mode": "builtins.bool",
-    "arraygrad.core.constants.set_constant_check": "builtins.str",
+    "arraygrad.core.constant_checks.set_constant_check": "builtins.str",
     "arraygrad.core.tensor.set_saved_mutation": "builtins.str",
     "arraygrad.core.tensor.tensor": "Tensor",
     "arraygrad.core.tensor.wrap_raw": "Tensor",
@@ -316,7 +316,7 @@ FACE = {
     ),
     "autograd.python_numbers": ("number_policy", "set_number_policy", "stop_gradient"),
     "core.tensor": ("Tensor", "asarray", "set_saved_mutation", "tensor"),
-    "core.constants": ("set_constant_check",),
+    "core.constant_checks": ("set_constant_check",),
 }
 
 # Names that a compiled module shows for its users although another one made them.

@@ -1,6 +1,6 @@
 """Functions of functions: gradients, products with Jacobians, Hessians.
 
-May import: core, ops, autograd, numpy_api. Begin with `gradients.py` (the public functions), then `trace.py`.
+May import: core, ops, autograd, numpy_api. Begin with `gradients.py` (the public functions), then `tracked_call.py`.
 """
 
 from arraygrad.transforms.gradients import (

@@ -16,7 +16,7 @@
 # set_batched_runs(False) turns it off. Guarded by tests/transforms/test_batched_runs.py.
 import numpy
 
-from arraygrad.core.kept_numbers cimport spell_out
+from arraygrad.core.saved_numbers cimport spell_out
 from arraygrad.core.nodes cimport (
     BACKWARD_TWICE, OpNode, check_constants, drop_saved, metadata, raw_of, saved_slot, unpack,
 )

@@ -1,7 +1,7 @@
 """Gradients of functions: `grad`, `value_and_grad`, `elementwise_grad`, `vjp`, `jvp`, `linearize`, `jacobian`, ...
 
-May import: _hints, _progress, core.containers, engine, ops, core.tensor, adoption, transforms.trace,
-transforms.transformed, transforms.jacobians, transforms.traced, numpy.
+May import: _hints, _progress, core.containers, engine, ops, core.tensor, adoption, transforms.tracked_call,
+transforms.transformed, transforms.jacobians, transforms.tracked_call_base, numpy.
 
 A transform takes a function and gives a function (or, for `vjp`, `jvp` and `linearize`, results at one point). What
 they have in common:
@@ -32,19 +32,19 @@ from arraygrad._hints import unexpected
 from arraygrad._progress import progress as progress_bar
 from arraygrad.adoption.setting import adopted
 from arraygrad.core.containers import LEAF, unflatten
-from arraygrad.core.given import raw_handle
+from arraygrad.core.exposed_memory import raw_handle
 from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
 from arraygrad.transforms.jacobians import forward_blocks, reverse_blocks
-from arraygrad.transforms.trace import (
-    Trace,
+from arraygrad.transforms.tracked_call import (
+    TrackedCall,
     function_name,
     meta_of,
+    needs_graph,
     normalize_tree,
-    recorded,
     run,
 )
-from arraygrad.transforms.traced import Evaluated, kept_apart
-from arraygrad.transforms.transformed import Names, Transformed, chosen, trace_call
+from arraygrad.transforms.tracked_call_base import Evaluated, kept_apart
+from arraygrad.transforms.transformed import Names, Transformed, chosen, track_call
 
 __all__ = [
     "elementwise_grad",
@@ -128,12 +128,12 @@ class _Evaluation(Transformed, Evaluated):
         self.prepare(name, self._f, positions, bool(self._options["has_aux"]), self._transform is value_and_grad)
         return self
 
-    def traced(self, args, kwargs):
-        return trace_call(self._called, self._f, args, kwargs, self._which, self._options["has_aux"])
+    def track(self, args, kwargs):
+        return track_call(self._called, self._f, args, kwargs, self._which, self._options["has_aux"])
 
-    def pulled(self, trace):
-        _scalar(trace)
-        return _pull_ones(trace)
+    def pulled(self, tracked):
+        _scalar(tracked)
+        return _pull_ones(tracked)
 
 
 class _Gradient(_Evaluation):
@@ -208,15 +208,15 @@ class _Derivative(Transformed):
     differentiates = True
 
     def __call__(self, /, *args, **kwargs):
-        trace = trace_call("elementwise_grad", self._f, args, kwargs, self._which)
-        meta = _real_array(trace)
-        if trace.roots() and trace.structure is LEAF and not _broadcasts(trace.metas[0].shape, meta.shape):
+        tracked = track_call("elementwise_grad", self._f, args, kwargs, self._which)
+        meta = _real_array(tracked)
+        if tracked.roots() and tracked.structure is LEAF and not _broadcasts(tracked.metas[0].shape, meta.shape):
             raise ValueError(
-                f"elementwise_grad: '{function_name(trace.function)}' made a result of shape {meta.shape} of an "
-                f"argument of shape {trace.metas[0].shape}, so it is not elementwise: use grad for a scalar result, "
+                f"elementwise_grad: '{function_name(tracked.function)}' made a result of shape {meta.shape} of an "
+                f"argument of shape {tracked.metas[0].shape}, so it is not elementwise: use grad for a scalar result, "
                 "jacobian for others"
             )
-        return _pull_ones(trace)
+        return _pull_ones(tracked)
 
 
 def vjp(f, *primals, has_aux=False, adopt=None):
@@ -259,22 +259,22 @@ def vjp(f, *primals, has_aux=False, adopt=None):
     """
     f, _ = _checked("vjp", f, (), None, adopt)
     _check_given("vjp", f, primals, "value, pull = vjp(f, x)")
-    trace = Trace("vjp", f, primals, tuple(range(len(primals)))).call(has_aux=has_aux)
-    metas = [_float_meta(leaf) for leaf in trace.outputs]
+    tracked = TrackedCall("vjp", f, primals, tuple(range(len(primals)))).call(has_aux=has_aux)
+    metas = [_float_meta(leaf) for leaf in tracked.outputs]
 
     def pull(cotangent):
         """Gradients of the arguments for a cotangent of the result."""
-        given = normalize_tree("vjp", "cotangent", cotangent, trace.out_structure, metas)
+        given = normalize_tree("vjp", "cotangent", cotangent, tracked.out_structure, metas)
         given = iter(given)
         given = [None if meta is None else next(given) for meta in metas]
-        indices = trace.roots()
+        indices = tracked.roots()
         given = [given[i] for i in indices]
-        pulled = trace.pull(indices, given, create_graph=recorded(trace, given), keep_graph=True)
-        return trace.give(pulled, _raw_in(given))
+        pulled = tracked.pull(indices, given, create_graph=needs_graph(tracked, given), keep_graph=True)
+        return tracked.give(pulled, _raw_in(given))
 
     if has_aux:
-        return trace.value(), pull, trace.auxiliary()
-    return trace.value(), pull
+        return tracked.value(), pull, tracked.auxiliary()
+    return tracked.value(), pull
 
 
 def jvp(f, primals, tangents, *, adopt=None):
@@ -415,10 +415,12 @@ class _Rows(Transformed):
     differentiates = True
 
     def __call__(self, /, *args, **kwargs):
-        trace = trace_call("jacobian", self._f, args, kwargs, self._which)
+        tracked = track_call("jacobian", self._f, args, kwargs, self._which)
         chunk_size = self._options.get("chunk_size")
-        found = _followed(self._options, "rows", trace.outputs, lambda done: reverse_blocks(trace, chunk_size, done))
-        return unflatten(trace.out_structure, [trace.nest(blocks) for blocks in found])
+        found = _followed(
+            self._options, "rows", tracked.outputs, lambda done: reverse_blocks(tracked, chunk_size, done)
+        )
+        return unflatten(tracked.out_structure, [tracked.nest(blocks) for blocks in found])
 
 
 def _followed(options, title, arrays, compute):
@@ -455,11 +457,11 @@ class _Columns(Transformed):
     differentiates = True
 
     def __call__(self, /, *args, **kwargs):
-        trace = trace_call("jacfwd", self._f, args, kwargs, self._which)
-        metas = [meta for _, meta in trace.live()]
-        push = _Pushforward(trace)
-        found = _followed(self._options, "columns", metas, lambda done: forward_blocks(trace, push, done))
-        return unflatten(trace.out_structure, [trace.nest(blocks) for blocks in found])
+        tracked = track_call("jacfwd", self._f, args, kwargs, self._which)
+        metas = [meta for _, meta in tracked.live()]
+        push = _Pushforward(tracked)
+        found = _followed(self._options, "columns", metas, lambda done: forward_blocks(tracked, push, done))
+        return unflatten(tracked.out_structure, [tracked.nest(blocks) for blocks in found])
 
 
 @_exact
@@ -519,11 +521,11 @@ class _First(Transformed):
     differentiates = True
 
     def __call__(self, /, *args, **kwargs):
-        trace = trace_call("hessian", self._f, args, kwargs, self._which)
-        meta = _real_array(trace)
+        tracked = track_call("hessian", self._f, args, kwargs, self._which)
+        meta = _real_array(tracked)
         if meta is None or meta.size == 1:
-            return _pull_ones(trace)
-        return trace.nest(reverse_blocks(trace, None)[0])
+            return _pull_ones(tracked)
+        return tracked.nest(reverse_blocks(tracked, None)[0])
 
 
 @_exact
@@ -571,7 +573,7 @@ class _Product(Transformed):
             raise TypeError(f"hvp: '{function_name(self._f)}' takes its arguments and then the vector, got no argument")
         *args, vector = args
         try:
-            trace = trace_call("hvp", self._f, tuple(args), kwargs, self._which)
+            tracked = track_call("hvp", self._f, tuple(args), kwargs, self._which)
         except TypeError:
             if _accepts(self._f, args, kwargs) or not _accepts(self._f, (*args, vector), kwargs):
                 raise
@@ -580,22 +582,22 @@ class _Product(Transformed):
                 f"hvp: the vector, the last argument, is missing: hvp(f)(*args, vector), with all arguments of '{name}'"
             )
             raise TypeError(text) from None
-        _scalar(trace)
-        vectors = trace.directions(vector, "vector")
-        indices = trace.roots()
-        gradients = trace.pull(indices, _ones(trace, indices), create_graph=True, keep_graph=True)
-        create_graph = recorded(trace, vectors)
+        _scalar(tracked)
+        vectors = tracked.directions(vector, "vector")
+        indices = tracked.roots()
+        gradients = tracked.pull(indices, _ones(tracked, indices), create_graph=True, keep_graph=True)
+        create_graph = needs_graph(tracked, vectors)
         pairs = [(edge_of(g), v) for g, v in zip(gradients, vectors, strict=True) if g is not None and g.requires_grad]
         if not pairs:
-            return trace.give((None,) * len(trace.edges))
+            return tracked.give((None,) * len(tracked.edges))
         products = run(
             [e for e, _ in pairs],
             [v for _, v in pairs],
-            trace.edges,
+            tracked.edges,
             create_graph=create_graph,
             keep_graph=create_graph,
         )
-        return trace.give(products, _raw_in(vectors))
+        return tracked.give(products, _raw_in(vectors))
 
 
 # Helpers
@@ -625,7 +627,7 @@ def _accepts(function, args, kwargs):
 
 
 def _checked(name, f, argnums, argnames, adopt, unknown=None):
-    """(the function to trace: `f`, or what calls it adopted; what is differentiated)."""
+    """(the function to tracked: `f`, or what calls it adopted; what is differentiated)."""
     if unknown:
         raise TypeError(unexpected(name, next(iter(unknown)), ("argnums", "argnames")))
     if not callable(f):
@@ -641,16 +643,16 @@ def _instead(name, f):
     return f": give the function itself and call what comes back, {name}(f)(x)"
 
 
-def _ones(trace, indices):
-    metas = [meta_of(trace.outputs[i]) for i in indices]
+def _ones(tracked, indices):
+    metas = [meta_of(tracked.outputs[i]) for i in indices]
     return [meta.ops.ones(meta) for meta in metas]
 
 
-def _pull_ones(trace):
-    indices = trace.roots()
+def _pull_ones(tracked):
+    indices = tracked.roots()
     # The graph is freed as the run goes, unless results are part of an outer graph.
-    found = trace.pull(indices, _ones(trace, indices), create_graph=trace.record, keep_graph=trace.record)
-    return trace.give_checked(found)
+    found = tracked.pull(indices, _ones(tracked, indices), create_graph=tracked.record, keep_graph=tracked.record)
+    return tracked.give_checked(found)
 
 
 def _float_meta(leaf):
@@ -663,17 +665,17 @@ def _float_meta(leaf):
 _COMPARED = "return the numbers that are compared, counted or cut to integers, which have a slope"
 
 
-def _real_array(trace):
+def _real_array(tracked):
     """The one array that the function returned; TypeError if it is anything else or not real."""
-    name = trace.name
-    what = f"{name}: '{function_name(trace.function)}' returned"
-    if trace.out_structure is not LEAF:
+    name = tracked.name
+    what = f"{name}: '{function_name(tracked.function)}' returned"
+    if tracked.out_structure is not LEAF:
         raise TypeError(
-            f"{what} a {trace.out_structure.kind}, but {name} needs one array; return the item to differentiate, or "
+            f"{what} a {tracked.out_structure.kind}, but {name} needs one array; return the item to differentiate, or "
             "use vjp or jacobian for several results"
             + ("" if name == "elementwise_grad" else ", and has_aux=True if the second of two is auxiliary data")
         )
-    (out,) = trace.outputs
+    (out,) = tracked.outputs
     if isinstance(out, (bool, numpy.bool_)):
         raise TypeError(f"{what} a truth value, which has no derivative: {_COMPARED}")
     if isinstance(out, (int, float)):
@@ -699,36 +701,37 @@ def _real_array(trace):
     return meta
 
 
-def _scalar(trace):
-    meta = _real_array(trace)
+def _scalar(tracked):
+    meta = _real_array(tracked)
     if meta is not None and meta.size != 1:
-        name = function_name(trace.function)
-        if hasattr(trace.function, "differentiates"):
+        name = function_name(tracked.function)
+        if hasattr(tracked.function, "differentiates"):
             raise ValueError(
-                f"{trace.name}: a derivative of '{name}' is an array of shape {meta.shape}, but {trace.name} needs a "
-                "scalar: use hessian for all second derivatives, hvp for a weighted sum of them, jacobian of a gradient"
+                f"{tracked.name}: a derivative of '{name}' is an array of shape {meta.shape}, but "
+                f"{tracked.name} needs a scalar: use hessian for all second derivatives, hvp for a weighted sum of "
+                "them, jacobian of a gradient"
             )
         raise ValueError(
-            f"{trace.name}: '{name}' returned an array of shape {meta.shape}, "
-            f"but {trace.name} needs a scalar: use elementwise_grad for an elementwise function, jacobian "
+            f"{tracked.name}: '{name}' returned an array of shape {meta.shape}, "
+            f"but {tracked.name} needs a scalar: use elementwise_grad for an elementwise function, jacobian "
             "for all derivatives, vjp for a weighted sum of them, or sum the result"
         )
 
 
 class _Pushforward:
-    """The derivative of a traced call as a linear function of directions, by transposing its reverse pass."""
+    """The derivative of a tracked call as a linear function of directions, by transposing its reverse pass."""
 
-    def __init__(self, trace):
-        self.trace = trace
-        self.indices = trace.roots()
-        metas = [meta_of(trace.outputs[i]) for i in self.indices]
+    def __init__(self, tracked):
+        self.tracked = tracked
+        self.indices = tracked.roots()
+        metas = [meta_of(tracked.outputs[i]) for i in self.indices]
         self.cotangents = [wrap_raw(meta.ops.zeros(meta), requires_grad=True) for meta in metas]
-        self.gradients = trace.pull(self.indices, self.cotangents, create_graph=True, keep_graph=True)
+        self.gradients = tracked.pull(self.indices, self.cotangents, create_graph=True, keep_graph=True)
         self.edges = [edge_of(c) for c in self.cotangents]
 
     def __call__(self, directions, *, create_graph, keep_graph):
         """Per output: the derivative (raw, or Tensor with create_graph), None where it is zero or has none."""
-        results = [None] * len(self.trace.outputs)
+        results = [None] * len(self.tracked.outputs)
         pairs = [
             (edge_of(g), d)
             for g, d in zip(self.gradients, directions, strict=True)
@@ -763,30 +766,30 @@ def _linearize(name, f, primals, adopt):
             f"{name}: primals must be a tuple of the arguments, got {type(primals).__name__}: {name}(f, (x,), (v,))"
         )
     _check_given(name, f, primals, "value, push = linearize(f, x)" if name == "linearize" else "jvp(f, (x,), (v,))")
-    trace = Trace(name, f, tuple(primals), tuple(range(len(primals)))).call()
-    pushforward = _Pushforward(trace)
+    tracked = TrackedCall(name, f, tuple(primals), tuple(range(len(primals)))).call()
+    pushforward = _Pushforward(tracked)
 
     def push(tangents, keep_graph):
         if not isinstance(tangents, (tuple, list)):
             raise TypeError(f"{name}: tangents must be a tuple, one per argument, got {type(tangents).__name__}")
-        directions = trace.directions(tuple(tangents), "tangents")
-        create_graph = recorded(trace, directions)
+        directions = tracked.directions(tuple(tangents), "tangents")
+        create_graph = needs_graph(tracked, directions)
         found = pushforward(directions, create_graph=create_graph, keep_graph=keep_graph or create_graph)
         found = kept_apart(found, _raw_in(directions))
         return unflatten(
-            trace.out_structure,
-            [_tangent(trace, out, tangent) for out, tangent in zip(trace.outputs, found, strict=True)],
+            tracked.out_structure,
+            [_tangent(tracked, out, tangent) for out, tangent in zip(tracked.outputs, found, strict=True)],
         )
 
-    return trace.value(), push
+    return tracked.value(), push
 
 
-def _tangent(trace, output, tangent):
+def _tangent(tracked, output, tangent):
     """The derivative of one output in the form of its value; zero for what does not depend on the arguments."""
     if tangent is None:
         meta = _float_meta(output)
         if meta is None:
             return 0.0 if isinstance(output, (int, float)) and not isinstance(output, bool) else None
         zero = meta.ops.zeros(meta)
-        return zero[()] if isinstance(output, numpy.generic) else trace.like(output, zero)
-    return trace.like(output, tangent)
+        return zero[()] if isinstance(output, numpy.generic) else tracked.like(output, zero)
+    return tracked.like(output, tangent)

@@ -1,6 +1,6 @@
 """A function with its gradient as one small program. Private: a first form of what compiled programs need.
 
-May import: program, transforms.trace, core.tensor, numpy.
+May import: program, transforms.tracked_call, core.tensor, numpy.
 
 The function runs once with Tensors over `Batched` that a tape notes, and so does its backward run: rules, sums of
 gradients and what the engine does behind rules are steps of the table's operations. A replay makes the same calls of
@@ -20,7 +20,7 @@ from arraygrad.core.tensor import Tensor, wrap_raw
 from arraygrad.program import library  # noqa: F401  Batched as an array library
 from arraygrad.program.form import Program
 from arraygrad.program.values import Batched, Tape
-from arraygrad.transforms.trace import Trace
+from arraygrad.transforms.tracked_call import TrackedCall
 
 __all__ = ["gradient_program"]
 
@@ -34,7 +34,7 @@ def gradient_program(function: Callable, arrays: list[Any], n: int) -> Program:
         Of as many arrays. It gets all of them as Tensors, and makes or reaches no other: an array of NumPy's is one of
         another library than these. Its result is one real number.
     arrays : list of numpy.ndarray
-        What it is recorded with. The program serves arrays of the same shapes and dtypes, as far as its guards hold.
+        What it is traced with. The program serves arrays of the same shapes and dtypes, as far as its guards hold.
 
     Raises
     ------
@@ -48,12 +48,12 @@ def gradient_program(function: Callable, arrays: list[Any], n: int) -> Program:
         return function(*given)
 
     followed.differentiates = True  # type: ignore[attr-defined]
-    trace = Trace("vjp", followed, (*inputs[:n], *map(wrap_raw, inputs[n:])), tuple(range(n))).call()
-    (value,) = trace.outputs
+    tracked = TrackedCall("vjp", followed, (*inputs[:n], *map(wrap_raw, inputs[n:])), tuple(range(n))).call()
+    (value,) = tracked.outputs
     if not isinstance(value, Tensor) or value.shape != () or value.dtype.kind != "f":
         raise TypeError("expected a function whose result is one real number that depends on the first arguments")
     one = Batched(numpy.ones((), value.dtype), None, tape)
-    gradients = trace.pull((0,), (one,), create_graph=False, keep_graph=False)
+    gradients = tracked.pull((0,), (one,), create_graph=False, keep_graph=False)
     program = tape.program(inputs, [value.array, *gradients])
     assert program is not None
     return program

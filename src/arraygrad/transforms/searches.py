@@ -1,7 +1,7 @@
-"""Results of searches by comparisons: seen in what a traced program compared, and told.
+"""Results of searches by comparisons: seen in what a tracked program compared, and told.
 
-May import: autograd.kept_values, autograd.places, core.decisions, core.tensor, engine.engine, engine.node, the
-standard library, numpy.
+May import: autograd.stale_caches, autograd.source_locations, core.decisions, core.tensor, engine.engine, engine.node,
+the standard library, numpy.
 
 What is noted is said in Note [Decisions of a program] in core/decisions.pyx. A place is a search if
 (1) both outcomes occurred: a test that ends a loop has one outcome until its last;
@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 import numpy
 
-from arraygrad.autograd.kept_values import tell_equal
-from arraygrad.autograd.places import short, source_of
+from arraygrad.autograd.source_locations import short, source_of
+from arraygrad.autograd.stale_caches import tell_equal
 from arraygrad.core.decisions import set_criteria, set_equality
 from arraygrad.core.tensor import Tensor, edge_of
 from arraygrad.engine.engine import execute

@@ -1,6 +1,6 @@
 """What a transform returns: a callable with the name of the user's function, which pickles where that function does.
 
-May import: transforms.trace, the standard library.
+May import: transforms.tracked_call, the standard library.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import functools
 import inspect
 import types
 
-from arraygrad.transforms.trace import Trace, function_name
+from arraygrad.transforms.tracked_call import TrackedCall, function_name
 
-__all__ = ["Names", "Transformed", "chosen", "trace_call"]
+__all__ = ["Names", "Transformed", "chosen", "track_call"]
 
 
 class Transformed:
@@ -24,7 +24,7 @@ class Transformed:
     original : callable
         The user's function.
     function : callable
-        What is traced: the same, or what calls it adopted.
+        What is tracked: the same, or what calls it adopted.
     which : int, tuple of int or Names
         What is differentiated.
     options : dict
@@ -97,13 +97,13 @@ def chosen(name, argnums, argnames):
     return Names(argnames)
 
 
-def trace_call(name, function, args, kwargs, which, has_aux=False):
-    """A Trace of the function, called with these arguments."""
+def track_call(name, function, args, kwargs, which, has_aux=False):
+    """A TrackedCall of the function, called with these arguments."""
     if type(which) is not Names:
-        return Trace(name, function, args, which).call(kwargs, has_aux)
+        return TrackedCall(name, function, args, which).call(kwargs, has_aux)
     call = _ByName(name, function, which, args, kwargs)
     values = tuple([call.values[item] for item in which.names])
-    return Trace(name, call, values, 0 if which.single else tuple(range(len(values)))).call(None, has_aux)
+    return TrackedCall(name, call, values, 0 if which.single else tuple(range(len(values)))).call(None, has_aux)
 
 
 class _ByName:

@@ -1,7 +1,7 @@
 """Functions of nested containers: `tree_map`, `tree_flatten` and its kin, `ravel_tree`, and the registration of the
 program's own containers.
 
-May import: core.containers, core.tensor, transforms.trace, transforms.whole, numpy.
+May import: core.containers, core.tensor, transforms.tracked_call, transforms.whole, numpy.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import numpy
 
 from arraygrad.core.containers import LEAF, align, flatten, leaf_names, register_container, stands_for, unflatten
 from arraygrad.core.tensor import Tensor
-from arraygrad.transforms.trace import give_back, meta_of
-from arraygrad.transforms.traced import NUMBER, RAW, SCALAR, TENSOR
+from arraygrad.transforms.tracked_call import give_back, meta_of
+from arraygrad.transforms.tracked_call_base import NUMBER, RAW, SCALAR, TENSOR
 from arraygrad.transforms.whole import STATIC_TYPES, is_static, is_whole, may_stay
 
 __all__ = ["ravel_tree", "register_container", "tree_flatten", "tree_leaves", "tree_map", "tree_unflatten"]
@@ -274,6 +274,8 @@ def ravel_tree(tree):
             raise TypeError(f"ravel_tree: arrays of two libraries, {ops.name} and {part.meta.ops.name}")
         if part.meta.is_complex != parts[0].meta.is_complex:
             raise TypeError("ravel_tree: real and complex leaves can't share a vector; use a vector of real numbers")
+    # Python numbers adapt to the arrays beside them, as in NumPy's arithmetic: they have no part in the vector's dtype,
+    # library or device. Each leaf keeps its own dtype in `parts`, by which `back` casts its piece again.
     arrays = [part.meta.dtype for part in parts if part.kind != NUMBER]
     dtype = ops.xp.result_type(*arrays) if arrays else parts[0].meta.dtype
     device = next((part.meta.device for part in parts if part.kind != NUMBER), None)
@@ -284,7 +286,7 @@ def ravel_tree(tree):
         value = xp.asarray(part.value, dtype=dtype, device=device) if part.kind in (NUMBER, SCALAR) else part.value
         value = xp.astype(value, dtype) if value.dtype != dtype else value
         pieces.append(xp.reshape(value, (-1,)))
-        part.value = None
+        part.value = None  # `back` lives on, and is not to keep the leaves alive
     vector = xp.concat(pieces)
     size = sum(part.meta.size for part in parts)
     is_complex = parts[0].meta.is_complex

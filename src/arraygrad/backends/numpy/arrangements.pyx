@@ -4,7 +4,7 @@
 # backends.numpy.elementwise, backends.numpy.loops, backends.numpy.shapes.
 #
 # Forwards give NumPy's values, and results that lie as NumPy's; rules those of the table. None, or 0: declined.
-# Guarded by tests/ops/test_fast_arrangements.py.
+# Guarded by tests/backends/test_fast_arrangements.py.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from libc.stdint cimport int64_t
 
@@ -28,7 +28,7 @@ cdef extern from "arrangements.hpp" namespace "arraygrad":
     void add_at_places(int slot, const char* g, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
     void add_along(int slot, const char* g, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
 
-cdef extern from "places.hpp" namespace "arraygrad":
+cdef extern from "gather_scatter.hpp" namespace "arraygrad":
     bint all_within(const int64_t* places, Py_ssize_t n, Py_ssize_t count) noexcept
     void share_choose(Team* team, Py_ssize_t item, const char* mask, const char* x, Py_ssize_t sx, const char* y,
                       Py_ssize_t sy, char* out, Py_ssize_t n) noexcept

@@ -1,7 +1,7 @@
 # NumpyOps: what the engine and forward operations ask of NumPy's arrays.
 # May import: numpy (Python only), engine.arrayops, engine.node, core.op, core.value, backends.numpy.contents,
 # backends.numpy.direct, backends.numpy.elementwise, backends.numpy.loops, backends.numpy.powers,
-# backends.numpy.recordings, backends.numpy.reductions, backends.numpy.shapes, backends.numpy.sines,
+# backends.numpy.kernel_programs, backends.numpy.reductions, backends.numpy.shapes, backends.numpy.sines,
 # backends.numpy.single, backends.numpy.table, backends.numpy.ufunc_loops, backends.memory.
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
@@ -25,7 +25,7 @@ from arraygrad.backends.numpy.loops cimport (
 )
 from arraygrad.backends.numpy.powers cimport power, power_by_operator
 from arraygrad.backends.numpy.plans cimport KIND_PLANNED, planned
-from arraygrad.backends.numpy.recordings cimport by_door, noted_in_place, noted_loop, noted_write, settled
+from arraygrad.backends.numpy.kernel_programs cimport by_door, noted_in_place, noted_loop, noted_write, settled
 from arraygrad.backends.numpy.reductions cimport added_whole
 from arraygrad.backends.numpy.shapes cimport add_at as add_rows_at
 from arraygrad.backends.numpy.sines cimport sines_of
@@ -38,7 +38,7 @@ from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport Section
 from arraygrad.engine.node cimport NODE_ASIDE, NODE_FAST, NODE_NUMBER, set_recycler
 from arraygrad.core.op cimport Op
-from arraygrad.core.value cimport Backend, drop_kept_results
+from arraygrad.core.value cimport Backend, drop_dead_tensors
 
 from arraygrad.backends.numpy.loops import swap_memory_handler
 from arraygrad.engine.arrayops import InvalidGradient
@@ -191,7 +191,7 @@ cdef object call_of(NumpyOps self, Op op, object args):
 @cython.final
 @cython.internal
 cdef class Raw:
-    """An operation on raw parameters, as a recording calls it again (Note [Captured kernels] in capture.hpp, (4))."""
+    """An operation on raw parameters, as a capture calls it again (Note [Captured kernels] in capture.hpp, (4))."""
     cdef NumpyOps ops
     cdef Op op
 
@@ -236,7 +236,7 @@ cdef class NumpyOps(Backend):
 
     def __cinit__(self, *args, **kwargs):
         self.recycle = keep_for_reuse
-        serve_single(self, drop_kept_results)
+        serve_single(self, drop_dead_tensors)
         self.scalars = True
 
     # What the engine asks

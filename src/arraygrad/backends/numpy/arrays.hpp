@@ -1,6 +1,6 @@
 // What the loops have to know of NumPy's arrays and ufuncs.
-// May include: blocks.hpp, capture.hpp, inner_loops.hpp, kept_arrays.hpp, layouts.hpp, memory_pool.hpp, shared_loops.hpp, sines.hpp,
-// single.hpp, NumPy's headers (included before this one by the generated code).
+// May include: blocks.hpp, capture.hpp, inner_loops.hpp, array_freelist.hpp, layouts.hpp, memory_pool.hpp,
+// shared_loops.hpp, sines.hpp, single.hpp, NumPy's headers (included before this one by the generated code).
 #pragma once
 #if !defined(_WIN32)
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 #include "blocks.hpp"
 #include "capture.hpp"
 #include "inner_loops.hpp"
-#include "kept_arrays.hpp"
+#include "array_freelist.hpp"
 #include "layouts.hpp"
 #include "memory_pool.hpp"
 #include "shared_loops.hpp"
@@ -212,14 +212,15 @@ inline PyObject* handler_of_kept;
 
 #endif
 
-// Whether the one reference to a dead array is taken over; if not it is still the caller's (Note [Kept arrays]).
+// Whether the one reference to a dead array is taken over; if not it is still the caller's (Note [Free list of
+// arrays]).
 static bool keep_array(PyObject* array) noexcept {
 #ifdef Py_GIL_DISABLED
     (void)array;
     return false;
 #else
     MemoryPool& its_pool = pool();
-    if (!kept_arrays.keep(array, handler_of_kept, its_pool.limit - its_pool.cached)) return false;
+    if (!dead_arrays.keep(array, handler_of_kept, its_pool.limit - its_pool.cached)) return false;
     untrack(PyArray_DATA((PyArrayObject*)array));
     return true;
 #endif
@@ -240,7 +241,7 @@ static double* keep_number(PyObject* array) noexcept {
     return nullptr;
 #else
     MemoryPool& its_pool = pool();
-    if (!kept_arrays.count_number(array, handler_of_kept, its_pool.limit - its_pool.cached)) return nullptr;
+    if (!dead_arrays.count_number(array, handler_of_kept, its_pool.limit - its_pool.cached)) return nullptr;
     untrack(PyArray_DATA((PyArrayObject*)array));
     return (double*)PyArray_DATA((PyArrayObject*)array);
 #endif
@@ -248,7 +249,7 @@ static double* keep_number(PyObject* array) noexcept {
 
 static void use_number(double* place) noexcept {
 #ifndef Py_GIL_DISABLED
-    kept_arrays.use_number();
+    dead_arrays.use_number();
     pool().hits++;
     track(place, sizeof(double));
 #else
@@ -269,10 +270,10 @@ static inline void at_limit_change(void (*drop)()) {
 // handler, a fifth of what an empty array costs.
 static inline PyObject* new_array(PyObject* handler, int nd, const npy_intp* dims, int typenum, int column_major) {
     size_t bytes;
-    Capture* recording = capture();
+    Capture* capturing = capture();
 #ifndef Py_GIL_DISABLED
-    if (recording) handler = (PyObject*)recording->handler();
-    else if (PyObject* kept = kept_arrays.take(nd, dims, typenum, column_major, &bytes)) {
+    if (capturing) handler = (PyObject*)capturing->handler();
+    else if (PyObject* kept = dead_arrays.take(nd, dims, typenum, column_major, &bytes)) {
         pool().hits++;
         track(PyArray_DATA((PyArrayObject*)kept), bytes);
         return kept;
@@ -282,11 +283,11 @@ static inline PyObject* new_array(PyObject* handler, int nd, const npy_intp* dim
     bytes = (size_t)PyDataType_ELSIZE(descr);
     for (int i = 0; i < nd; i++) bytes *= (size_t)dims[i];
 #ifndef Py_GIL_DISABLED
-    kept_arrays.note(descr);
-    if (!recording) handler_of_kept = handler;
+    dead_arrays.note(descr);
+    if (!capturing) handler_of_kept = handler;
 #endif
     if (bytes == 0) bytes = 1;
-    void* memory = recording ? recording->allocate(bytes) : pool().allocate(bytes);
+    void* memory = capturing ? capturing->allocate(bytes) : pool().allocate(bytes);
     if (!memory) {
         Py_DECREF(descr);
         return PyErr_NoMemory();
@@ -294,7 +295,7 @@ static inline PyObject* new_array(PyObject* handler, int nd, const npy_intp* dim
     PyObject* out = PyArray_NewFromDescr(&PyArray_Type, descr, nd, (npy_intp*)dims, nullptr, memory,
                                          column_major ? NPY_ARRAY_FARRAY : NPY_ARRAY_CARRAY, nullptr);
     if (!out) {
-        if (!recording) pool().release(memory, bytes);
+        if (!capturing) pool().release(memory, bytes);
         return nullptr;
     }
     track(memory, bytes);
@@ -386,7 +387,8 @@ static inline PyObject* matrix_product(Team* team, PyObject* a, PyObject* b, PyO
     return result;
 }
 
-// Whether the axes before an array's last two can be walked with one step, which becomes `step`: 0 where there are none.
+// Whether the axes before an array's last two can be walked with one step, which becomes `step`: 0 where there are
+// none.
 static inline bool stack_step(PyArrayObject* x, npy_intp* step) {
     const int lead = PyArray_NDIM(x) - 2;
     *step = lead > 0 ? PyArray_STRIDE(x, lead - 1) : 0;
@@ -432,8 +434,8 @@ static inline int captured_matmul(Capture* c, Team* team, const LoopSet* s, int 
 
 // Products by numpy.matmul's own loop (`s`), in its name where errors are reported. What the loop can't walk is copied.
 // `a` and `b` are vectors, matrices or stacks of matrices, of which both, or `a` alone, have the same leading axes; a
-// vector is a row as `a` and a column as `b`; `out` is as matmul's result. Bits of `turned`: the matrix `a` (1) or `b` (2)
-// is read transposed. Returns the error bits, -1 with an exception set.
+// vector is a row as `a` and a column as `b`; `out` is as matmul's result. Bits of `turned`: the matrix `a` (1) or `b`
+// (2) is read transposed. Returns the error bits, -1 with an exception set.
 static inline int run_matmul(Team* team, const LoopSet* s, PyArrayObject* a, PyArrayObject* b, PyArrayObject* out,
                              int turned) {
     const int slot = slot_of_type(PyArray_TYPE(out));

@@ -4,7 +4,7 @@
 // NumPy calls its loop once for each innermost row, which costs more than a row of three elements does. Here the last
 // axes make a block of some hundred elements; an operand that repeats within a block is written out once, and again
 // only where it changes. The loop, and so every element, is NumPy's.
-// Guarded by tests/ops/test_fast_blocks.py.
+// Guarded by tests/backends/test_fast_blocks.py.
 #pragma once
 #include "layouts.hpp"
 #include "shared_loops.hpp"

@@ -1,8 +1,8 @@
 # Gradients of linear interpolation between knots, in one pass over plain arrays.
 # May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.loops.
 #
-# They are those of numpy_api.recorded_rules. None: declined. set_fast_paths(False) leaves them alone.
-# Guarded by tests/ops/test_fast_functions.py.
+# They are those of numpy_api.primitive_rules. None: declined. set_fast_paths(False) leaves them alone.
+# Guarded by tests/backends/test_fast_functions.py.
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view

@@ -1,23 +1,24 @@
-// Calls of kernels that are noted while they run, so that they can be repeated without Python: what headers with kernels
-// see of it. recording.hpp says what becomes of them.
+// Calls of kernels that are noted while they run, so that they can be repeated without Python: what headers with
+// kernels see of it. kernel_program.hpp says what becomes of them.
 // May include: inner_loops.hpp, the C++ library. Knows neither Python objects nor NumPy.
 //
 // Note [Captured kernels]
 // ~~~~~~~~~~~~~~~~~~~~~~~
-// A recording (program/replay.py) runs a function as ever, and notes each call of a kernel: the function pointer with its
+// A capture (program/replay.py) runs a function as ever, and notes each call of a kernel: the function pointer with its
 // numbers, and the places in memory that it reads and writes. Arrays that are made meanwhile lie in memory that the
-// recording owns. A replay makes the same calls in the same order on the same memory. So its values are those of the
+// capture owns. A replay makes the same calls in the same order on the same memory. So its values are those of the
 // plain run bit by bit, nothing has to know what an operation or a derivative is, views are folded into strides, and
 // memory is reused where the plain run reused it.
-// (1) A kernel is noted by `captured`, which gets a function of pointers only: whatever else it reads is copied into it.
-// (2) What is read was written by a noted kernel, or it is older than the recording and counts as a constant. A second
+// (1) A kernel is noted by `captured`, which gets a function of pointers only: whatever else it reads is copied into
+//     it.
+// (2) What is read was written by a noted kernel, or it is older than the capture and counts as a constant. A second
 //     copy of the memory holds what noted kernels wrote; where an array differs from it, something wrote that was not
-//     noted, and nothing is recorded (but see (4)). New memory begins with other bytes in either copy.
+//     noted, and nothing is captured (but see (4)). New memory begins with other bytes in either copy.
 // (3) Kernels that decide by their error bits whether another way is taken (`declined`) end a replay that raises them.
-// (4) Doors of the backend (NumpyOps.call and its like, rules of the table) note a call of themselves where their result
-//     was not made by kernels: a step that needs Python.
-// (5) Single numbers take the way of arrays while something records: doubles in registers leave no trace.
-// Without a recording all of this is one load and one branch a kernel. Guarded by tests/program/test_replay.py.
+// (4) Doors of the backend (NumpyOps.call and its like, rules of the table) note a call of themselves where their
+//     result was not made by kernels: a step that needs Python.
+// (5) Single numbers take the way of arrays while something is captured: doubles in registers leave no trace.
+// Without a capture all of this is one load and one branch a kernel. Guarded by tests/program/test_replay.py.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -74,7 +75,7 @@ template <typename F> struct NotedOf : Noted {
 class Capture {
 public:
     virtual ~Capture() {}
-    virtual bool is_here() = 0;                         // whether this thread records
+    virtual bool is_here() = 0;                         // whether this thread captures
     virtual void* allocate(std::size_t bytes) = 0;      // memory for an array; nullptr: none left
     virtual void* handler() = 0;                        // the capsule of what frees it
     virtual void* room(std::size_t bytes) = 0;          // for a step
@@ -82,11 +83,11 @@ public:
     virtual void fail(const char* what) = 0;            // something can't be noted
 };
 
-inline std::atomic<Capture*> recording_now{nullptr};
+inline std::atomic<Capture*> capturing_now{nullptr};
 
-// The recording of this thread, nullptr: none.
+// The capture of this thread, nullptr: none.
 static inline Capture* capture() {
-    Capture* c = recording_now.load(std::memory_order_relaxed);
+    Capture* c = capturing_now.load(std::memory_order_relaxed);
     return c && c->is_here() ? c : nullptr;
 }
 

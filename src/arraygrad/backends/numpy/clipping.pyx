@@ -3,8 +3,8 @@
 # backends.numpy.loops.
 #
 # Values are NumPy's bit by bit: whether an array of bounds that equals an element, or is nan, is taken as NumPy takes
-# it, it is asked once. None, or 0: declined. Guarded by tests/ops/test_fast_arrangements.py and
-# tests/ops/test_fast_clipping.py.
+# it, it is asked once. None, or 0: declined. Guarded by tests/backends/test_fast_arrangements.py and
+# tests/backends/test_fast_clipping.py.
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport (

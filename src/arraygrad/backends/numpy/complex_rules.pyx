@@ -5,7 +5,7 @@
 # dense arrays of one precision and layout. Anything else is declined, and so are sizes and squares of infinite and nan
 # numbers, and sizes that are denormal. `real` and `imag` of one array write their parts into one gradient: what waits
 # at the node that they lead to, as slices do (Note [One buffer for many places] in shapes.pyx).
-# set_fast_paths(False) turns them off. Guarded by tests/ops/test_fast_complex.py.
+# set_fast_paths(False) turns them off. Guarded by tests/backends/test_fast_complex.py.
 from arraygrad.backends.numpy.elementwise cimport (
     attach, has_complex_result, is_number, rule_of_table, saved_for, set_out, set_outs, wants_gradient,
 )

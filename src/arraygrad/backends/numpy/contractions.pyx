@@ -4,11 +4,11 @@
 # backends.numpy.small_products.
 #
 # tensordot: each array becomes a matrix of its kept and its summed axes, as numpy.tensordot has it, whose values these
-# are bit by bit. Guarded by tests/ops/test_fast_arrangements.py.
+# are bit by bit. Guarded by tests/backends/test_fast_arrangements.py.
 #
 # einsum: ops/_einsum.py reads the subscripts and says how two operands become stacks of matrices, and in which order
 # more are multiplied. That is found once for the subscripts and the shapes of the operands (EinsumPlan). What is one
-# pass goes to the compiled function behind numpy.einsum. Guarded by tests/ops/test_fast_einsum.py.
+# pass goes to the compiled function behind numpy.einsum. Guarded by tests/backends/test_fast_einsum.py.
 cimport cython
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.long cimport PyLong_CheckExact

@@ -4,7 +4,7 @@
 # What the table's forward does for every library and dtype costs one to ten microseconds; on plain arrays and with
 # parameters that nothing is wrong with it comes to one call. That call is made here, with NumPy's values bit by bit.
 # Anything else is declined and takes the table's way, errors among it. set_fast_paths(False) leaves that alone.
-# Guarded by tests/ops/test_direct_calls.py.
+# Guarded by tests/backends/test_direct_calls.py.
 #
 # Transforms and factorizations have compiled forwards besides, which do without NumPy's function: Note [Loops of
 # generalized ufuncs] in gufuncs.pyx. The first call for a dtype compares such a forward with NumPy's function. Rules

@@ -1,6 +1,6 @@
 # Compiled backward rules of elementwise operations on plain float32 and float64 arrays, and what all such rules use.
 # May import: engine.arrayops, engine.free_threading, engine.graph_task, engine.node, engine.sharing, core.op,
-# core.value, backends.numpy.contents, backends.numpy.loops, backends.numpy.recordings, backends.numpy.row_copies,
+# core.value, backends.numpy.contents, backends.numpy.loops, backends.numpy.kernel_programs, backends.numpy.row_copies,
 # backends.numpy.single.
 #
 # Note [Compiled rules]
@@ -20,8 +20,8 @@
 # (5) Floating-point errors are reported as np.errstate says, in the name of the ufunc that the table's rule calls.
 # (6) A large result that finds no room in the gradient takes that of a saved array which nothing but this rule will
 #     read (is_dying): new memory would push out of the caches what the next rule reads.
-# Guarded by tests/ops/test_fast_rules.py, tests/ops/test_dying_arrays.py, and for kernels of the table by
-# tests/ops/test_fast_kernels.py.
+# Guarded by tests/backends/test_fast_rules.py, tests/backends/test_dying_arrays.py, and for kernels of the table by
+# tests/backends/test_fast_kernels.py.
 from libc.stdint cimport uint32_t
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
@@ -35,7 +35,7 @@ from arraygrad.backends.numpy.loops cimport (
     loop_set, not_captured, read_number, report, same_shape, common_step, sum_of_products, sum_to, unary_loop, view_of,
     zeros_for,
 )
-from arraygrad.backends.numpy.recordings cimport ufunc_of
+from arraygrad.backends.numpy.kernel_programs cimport ufunc_of
 from arraygrad.backends.numpy.row_copies cimport (
     Repeats, is_mixed, is_repeats, made_row_major, spread, without_gaps, written_out,
 )
@@ -159,8 +159,8 @@ cdef bint is_dying(Node node, object raw) noexcept:
 
 cdef bint is_private(Value v) noexcept:
     """Whether no Tensor shows a Value, and no other one and nothing of the program's shares its memory."""
-    return v.tensor == NULL and v.storage is None and not (v.overwritten or v.foreign or v.inference or v.pinned) \
-        and v.owner == 0
+    return v.tensor == NULL and v.storage is None and v.owner == 0 \
+        and not (v.overwritten or v.exposed or v.inference or v.kept_by_hook)
 
 
 cdef int real_view(object a, ArrayView* v) noexcept:

@@ -11,7 +11,7 @@
 #     (direct.pyx). One whose results differ takes NumPy's call from then on.
 # (3) Results have NumPy's dtypes, shapes and order in memory. Where a loop reports what NumPy would raise an error for,
 #     the forwards decline, so that NumPy computes again and raises. Layouts that are not served are declined too.
-# Guarded by tests/ops/test_direct_gufuncs.py.
+# Guarded by tests/backends/test_direct_gufuncs.py.
 from cpython.exc cimport PyErr_Occurred
 from cpython.object cimport PyObject
 

@@ -3,7 +3,7 @@
 # backends.numpy.loops, backends.numpy.plans.
 #
 # Values, dtype and layout are NumPy's bit by bit. Served are arrays of one dtype that all lie row-major or all
-# column-major. None, or 0: declined. Guarded by tests/ops/test_fast_joins.py.
+# column-major. None, or 0: declined. Guarded by tests/backends/test_fast_joins.py.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from libc.stdint cimport uint32_t
 

@@ -18,7 +18,7 @@ Each rule of an elementwise operation becomes a list of steps (Note [Expressions
 (6) An operation of one operand that the table composes of others has a kernel of its value too, named `forward`.
 (7) A function that the table composes (sigmoid) is traced through its own forward where a rule calls it.
 (8) Rules that ask for what a kernel has not (a shape, an order, a function of SciPy) have none; `kernels()` says why.
-Guarded by tests/ops/test_fast_kernels.py.
+Guarded by tests/backends/test_fast_kernels.py.
 """
 
 import contextlib

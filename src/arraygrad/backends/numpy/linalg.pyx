@@ -1,6 +1,6 @@
 # Products of matrices, factorizations and linear equations of plain arrays: forwards and rules.
 # May import: numpy (Python only), engine.arrayops, engine.node, core.op,
-# backends.numpy.elementwise, backends.numpy.loops, backends.numpy.recordings, backends.numpy.small_products,
+# backends.numpy.elementwise, backends.numpy.loops, backends.numpy.kernel_programs, backends.numpy.small_products,
 # backends.numpy.stacks, backends.numpy.triangular.
 #
 # Note [Factors that are kept]
@@ -9,7 +9,7 @@
 # calls the two that NumPy's own does, one after the other, so that values are NumPy's, and the node keeps the factors
 # (NODE_ASIDE): backward then substitutes twice a triangle instead of decomposing the transposed matrix. The factors are
 # freed with what the node saved; nothing is kept of what is not recorded. They belong to the matrix as it was, whatever
-# is written into it later. Guarded by tests/ops/test_fast_factors.py.
+# is written into it later. Guarded by tests/backends/test_fast_factors.py.
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 
@@ -26,7 +26,7 @@ from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, dot, empty_c, has_products, item_size,
     loop_set, not_captured, report, reshaped, transposed, unary_loop, view_of,
 )
-from arraygrad.backends.numpy.recordings cimport ufunc_of
+from arraygrad.backends.numpy.kernel_programs cimport ufunc_of
 from arraygrad.backends.numpy.small_products cimport small_product
 from arraygrad.backends.numpy.stacks cimport cholesky_of_stack, solutions_of_stack
 from arraygrad.engine.arrayops cimport GradMeta

@@ -73,8 +73,8 @@ cdef enum:
     KIND_POWER = 3          # LoopSet of numpy.power, by backends.numpy.powers
     KIND_CALL = 4           # forward_ptr
     KIND_COMPLEX = 5        # not at all; its rule serves complex results
-    KIND_SINE = 6           # LoopSet of one operand; where it is recorded sines_of
-    KIND_COSINE = 7         # the same
+    KIND_SINE = 6           # LoopSet of one operand; where a node is made, sines_of computes the cosine too
+    KIND_COSINE = 7         # the same, with the sine
     KIND_OPERATOR_POWER = 8     # as KIND_POWER, but as the operator ** has it
     KIND_TABLE = 9          # RuleKernel of the formula of its value
     KIND_SCIPY = 10         # UfuncLoops of a ufunc of scipy.special, of the operation's name

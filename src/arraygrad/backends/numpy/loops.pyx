@@ -19,7 +19,7 @@
 # (4) The GIL is released where the loop is long enough (NOGIL_SIZE) to pay for it; much longer ones may be shared by
 #     several threads (Note [Shared kernels]).
 # (5) Results live in the memory pool (memory_pool.hpp).
-# Guarded by tests/ops/test_fast_paths.py.
+# Guarded by tests/backends/test_fast_paths.py.
 from libc.math cimport isinf
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
@@ -133,7 +133,7 @@ cdef bint fast_enabled() noexcept:
 
 
 cdef bint keep_for_reuse(PyObject* array) noexcept:
-    """Whether a dead array is kept to be handed out again: the one reference to it is taken over (kept_arrays.hpp)."""
+    """Whether a dead array is kept to be handed out again: its one reference is taken over (array_freelist.hpp)."""
     return keep_array(array)
 
 

@@ -21,7 +21,7 @@
 // (5) Free-threaded builds give each thread a pool of its own, so that threads don't wait for each other; a block goes
 //     to the pool of the thread that frees it, and `limit` is each pool's. A pool has a mutex all the same: settings
 //     and statistics come from any thread (Pools), and with a thread its pool ends.
-// Guarded by tests/ops/test_memory_pool.py.
+// Guarded by tests/backends/test_memory_pool.py.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 # backends.numpy.linalg, backends.numpy.loops, backends.numpy.reductions.
 #
 # Values are those of numpy.linalg.norm, computed as it does. None: declined.
-# Guarded by tests/ops/test_fast_products.py.
+# Guarded by tests/backends/test_fast_products.py.
 from cpython.long cimport PyLong_CheckExact
 
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, set_out

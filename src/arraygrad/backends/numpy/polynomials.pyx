@@ -3,7 +3,7 @@
 #
 # Values are NumPy's bit by bit; gradients are those of numpy_api.polynomial_rules, whose intermediate results stay in
 # range. None, or 0: declined. Coefficients stand with the highest power first.
-# Guarded by tests/ops/test_fast_polynomials.py.
+# Guarded by tests/backends/test_fast_polynomials.py.
 from cpython.long cimport PyLong_CheckExact
 
 from arraygrad.backends.numpy.elementwise cimport real_view, set_outs, wants_gradient

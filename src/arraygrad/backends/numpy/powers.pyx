@@ -13,7 +13,7 @@
 # (2) numpy.power by its name is always its own loop, which may choose by the step of the exponent: zero for a number.
 #     It is given the steps that NumPy gives it, also within rules, which therefore ask for xp.pow.
 # (3) Squares are five times as fast by the loop of square. They are taken so where its bits are those of power.
-# Guarded by tests/ops/test_powers.py, and on any processor by tests/ops/test_replaced_loops.py.
+# Guarded by tests/backends/test_powers.py, and on any processor by tests/backends/test_replaced_loops.py.
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsDouble, PyLong_AsLongAndOverflow, PyLong_CheckExact
 

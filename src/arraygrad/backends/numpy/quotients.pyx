@@ -3,7 +3,7 @@
 #
 # The table repairs numpy.floor_divide where exactly one operand is infinite (ops/_elementwise.py). Where all operands
 # are finite nothing is to be repaired, and NumPy's own loop gives the value and its warnings. What is not served goes
-# the table's way. Guarded by tests/ops/test_fast_functions.py.
+# the table's way. Guarded by tests/backends/test_fast_functions.py.
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from libc.math cimport isfinite

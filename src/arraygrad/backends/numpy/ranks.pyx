@@ -2,8 +2,9 @@
 # May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops.
 #
 # Sorted values are NumPy's bit by bit; what could differ (zeros of both signs, nan) is left to NumPy. Gradients are
-# those that the table's rules and numpy_api.recorded_statistics spell, found without sorting again where only a rank is
-# wanted. None: declined. set_fast_paths(False) leaves all of it alone. Guarded by tests/ops/test_fast_functions.py.
+# those that the table's rules and numpy_api.primitive_statistics spell, found without sorting again where only a rank
+# is wanted. None: declined. set_fast_paths(False) leaves all of it alone. Guarded by
+# tests/backends/test_fast_functions.py.
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view
@@ -23,13 +24,13 @@ cdef extern from "ranks.hpp" namespace "arraygrad":
                             Quantiles p) noexcept
 
 cdef enum:
-    FEW = 64                    # elements of short lanes, which are sorted before NumPy is called
+    MOST_SORTED_AT_ONCE = 64    # elements of short lanes, which are sorted before NumPy is called
 
 
 # Few elements: sorting.pyx has the others
 
 cdef inline bint few(const ArrayView* v, object axis, Around* a) except -1:
-    return v.size <= FEW and axis is not None and lanes(v, axis, a, True) and a.n <= SHORT_LANE
+    return v.size <= MOST_SORTED_AT_ONCE and axis is not None and lanes(v, axis, a, True) and a.n <= SHORT_LANE
 
 
 cdef bint is_short(object x, object axis) except -1:

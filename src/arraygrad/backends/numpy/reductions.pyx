@@ -2,7 +2,7 @@
 # where the divisor was broadcast.
 # May import: numpy (Python only), engine.*, core.op, backends.numpy.complex_rules, backends.numpy.dense_gradients,
 # backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops, backends.numpy.plans,
-# backends.numpy.recordings, backends.numpy.row_copies, backends.numpy.shapes.
+# backends.numpy.kernel_programs, backends.numpy.row_copies, backends.numpy.shapes.
 #
 # Note [Planned reductions]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -14,8 +14,9 @@
 # (2) What is asked for beside the axes is read by the parameters that the row names. Anything unusual is declined.
 # (3) Results are NumPy's bit by bit: sums are added in the order of numpy.add.reduce, within rows by numpy.add's loop.
 #     An array that no kernel serves goes to the ufunc's `reduce` where the row has one.
-# Note [Compiled rules] in elementwise.pyx holds too. Guarded by tests/ops/test_fast_forward.py, test_fast_moments.py,
-# test_fast_extrema.py, test_fast_rules.py, test_fast_scans.py, test_fast_softmax.py and test_fast_columns.py.
+# Note [Compiled rules] in elementwise.pyx holds too. Guarded by tests/backends/test_fast_forward.py,
+# test_fast_moments.py, test_fast_extrema.py, test_fast_rules.py, test_fast_scans.py, test_fast_softmax.py and
+# test_fast_columns.py.
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 
@@ -34,7 +35,7 @@ from arraygrad.backends.numpy.loops cimport (
     strided, unary_loop, view_of, wrapped,
 )
 from arraygrad.backends.numpy.plans cimport Planned, planned_row, serve_plan
-from arraygrad.backends.numpy.recordings cimport ufunc_of
+from arraygrad.backends.numpy.kernel_programs cimport ufunc_of
 from arraygrad.backends.numpy.row_copies cimport write_repeats
 from arraygrad.backends.numpy.shapes cimport buffer_for
 from arraygrad.backends.numpy.single cimport is_single

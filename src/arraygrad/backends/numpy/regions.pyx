@@ -1,7 +1,7 @@
 # A gradient of which regions are written one after the other: Note [One buffer for many places] in shapes.pyx.
 # May import: numpy (Python only), engine.arrayops, engine.evaluate, engine.input_buffer, engine.node,
 # backends.numpy.loops.
-# Guarded by tests/ops/test_fast_places.py.
+# Guarded by tests/backends/test_fast_places.py.
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -15,7 +15,7 @@ from arraygrad.engine.evaluate cimport leave_partial
 from arraygrad.engine.input_buffer cimport PartialGradient
 from arraygrad.engine.node cimport Node
 
-cdef extern from "places.hpp" namespace "arraygrad":
+cdef extern from "gather_scatter.hpp" namespace "arraygrad":
     void copy_past_caches(char* out, const char* x, size_t bytes) noexcept
     void put_gapped(Py_ssize_t item, char* out, const char* g, Py_ssize_t count, Py_ssize_t columns, Py_ssize_t row,
                     Py_ssize_t step, Py_ssize_t from_row, Py_ssize_t from_step) noexcept

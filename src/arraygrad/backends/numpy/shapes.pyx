@@ -1,12 +1,12 @@
 # Slices, gathers, choices and sums at places of plain arrays, forward and backward: where elements go.
 # May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.choices,
 # backends.numpy.dense_gradients, backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops,
-# backends.numpy.recordings, backends.numpy.regions, backends.numpy.row_copies, backends.numpy.single,
+# backends.numpy.kernel_programs, backends.numpy.regions, backends.numpy.row_copies, backends.numpy.single,
 # backends.numpy.windows.
 #
 # Forwards copy bytes or make views, so values are NumPy's. None: declined.
-# Guarded by tests/ops/test_fast_places.py, test_fast_pieces.py, test_fast_setitem.py and test_fast_forward.py, sums in
-# place by tests/numpy_api/test_sums_at_places.py.
+# Guarded by tests/backends/test_fast_places.py, test_fast_pieces.py, test_fast_setitem.py and test_fast_forward.py,
+# sums in place by tests/numpy_api/test_sums_at_places.py.
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.slice cimport PySlice_Check
 from cpython.tuple cimport PyTuple_CheckExact
@@ -22,7 +22,7 @@ from arraygrad.backends.numpy.loops cimport (
     item_size, loop_set, not_captured, positions_of, read_number, report, same_shape,
     view_of, wrapped, zeros_c,
 )
-from arraygrad.backends.numpy.recordings cimport noted_in_place
+from arraygrad.backends.numpy.kernel_programs cimport noted_in_place
 from arraygrad.backends.numpy.regions cimport begin_partial, write_region
 from arraygrad.backends.numpy.row_copies cimport SMALL
 from arraygrad.backends.numpy.single cimport element_at, finite_sum
@@ -37,7 +37,7 @@ from arraygrad.core.value cimport Value
 
 import numpy as np
 
-cdef extern from "places.hpp" namespace "arraygrad":
+cdef extern from "gather_scatter.hpp" namespace "arraygrad":
     int put_rows(int slot, char* out, const int64_t* places, const char* g, Py_ssize_t n, Py_ssize_t inner,
                  Py_ssize_t count, bint fresh) noexcept
     void take_rows(const char* x, const int64_t* places, char* out, Py_ssize_t n, Py_ssize_t bytes,
@@ -63,7 +63,7 @@ cdef object _add = np.add
 # been written. Slices that follow each other, forwards or backwards, lengthen it and are copied; others have the gap
 # filled with zeros. Whatever else looks at the gradient finishes it. So slices that tile an array cost one pass.
 # Rows of a gather that may meet do not join: added one by one to what waits, they would round otherwise than their sum.
-# Guarded by tests/ops/test_fast_places.py.
+# Guarded by tests/backends/test_fast_places.py.
 cdef bint is_basic(object key) noexcept:
     """Whether a key names each element at most once: ints, slices, ... and None."""
     if type(key) is tuple:
@@ -192,7 +192,7 @@ cdef int put_at(object array, object key, object value) except -1:
 
 
 cdef object region_at(object array, object key):
-    """array[key] for a basic key, as a view also of one element, which a recording notes as any region."""
+    """array[key] for a basic key, as a view also of one element, which a capture notes as any region."""
     if key is Ellipsis or type(key) is tuple and any([part is Ellipsis for part in key]):
         return array[key]
     return array[(key if type(key) is tuple else (key,)) + (Ellipsis,)]

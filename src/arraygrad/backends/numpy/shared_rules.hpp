@@ -76,7 +76,7 @@ static inline int share_rule_now(Team* team, const RuleKernel* k, const LoopSet*
     });
 }
 
-// The operands of a rule's kernel, for a recording: the places that it gets in their order.
+// The operands of a rule's kernel, for a capture: the places that it gets in their order.
 struct Operands {
     Operand given[MOST_OPERANDS];
     const Operand* at(char* const* p, int n) {

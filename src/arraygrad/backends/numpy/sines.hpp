@@ -17,7 +17,7 @@
 // (4) Numbers above NEAR_LIMIT, infinities and nan go to NumPy's loop, eight at a time, with their warnings.
 // (5) What is left costs memory and an array, so large arrays, and those of a few elements, keep to one function in
 //     forward and the other in backward.
-// Guarded by tests/ops/test_fast_sines.py.
+// Guarded by tests/backends/test_fast_sines.py.
 #pragma once
 #include <cmath>
 #include <cstdint>

@@ -18,7 +18,7 @@ cdef extern from "sines.hpp" namespace "arraygrad" nogil:
     bint same_sines(const LoopSet* sine, const LoopSet* cosine) except +
 
 cdef enum:
-    FEW = 16                # elements; of fewer the second array costs more than the second pass
+    LEAST = 16              # elements; of fewer the second array costs more than the second pass
     MANY = 20000            # and of so many its memory does (float64)
     MANY_FLOATS = 250000    # float32: 300 000 took 410 us for 630; of a million each would keep another 4 MB
 
@@ -36,7 +36,7 @@ cdef tuple sines_of(Op op, object x):
     cdef ArrayView v, s, c
     cdef object sine, cosine
     cdef int errors, slot = real_view(x, &v)
-    if slot < 0 or not FEW <= v.size < (MANY if slot == SLOT_F64 else MANY_FLOATS) or not (v.c_order or v.f_order):
+    if slot < 0 or not LEAST <= v.size < (MANY if slot == SLOT_F64 else MANY_FLOATS) or not (v.c_order or v.f_order):
         return None
     if _usable < 0:
         _usable = same_sines(at_first_use(&SIN, "sin"), at_first_use(&COS, "cos"))

@@ -7,7 +7,7 @@
 // two accesses to the status of floating-point errors. Sums, differences, products and quotients of two doubles are one
 // instruction each, rounded as every other way rounds them. Errors show in the result: one that is finite, and not zero
 // or subnormal by underflow, has raised none. Any other is declined, and takes the loop, which reports.
-// Guarded by tests/ops/test_single_numbers.py.
+// Guarded by tests/backends/test_single_numbers.py.
 #pragma once
 #include <Python.h>
 

@@ -3,7 +3,7 @@
 #
 # NumPy's matmul calls BLAS, or a loop for any strides, for each matrix: 60 to 150 ns, of which three by three matrices
 # need 10. Sums are in another order than BLAS's, so values of recorded operations are never computed so.
-# Guarded by tests/ops/test_fast_small_products.py.
+# Guarded by tests/backends/test_fast_small_products.py.
 from arraygrad.backends.numpy.elementwise cimport real_view
 from arraygrad.backends.numpy.loops cimport ArrayView, empty_c, item_size, report, view_of
 
@@ -15,7 +15,7 @@ cdef extern from "small_products.hpp" namespace "arraygrad":
     int run_small_products(int slot, const char* a, const char* b, char* out, const SmallProduct& p) noexcept
 
 cdef enum:
-    FEW = 8                 # rows, columns and terms of a sum up to which that is faster than BLAS
+    LARGEST = 8             # rows, columns and terms of a sum up to which that is faster than BLAS
     MANY = 16               # matrices from which on it pays
 
 
@@ -52,7 +52,7 @@ cdef object small_product(object a, object b):
     if slot < 0 or real_view(b, &w) != slot or not 3 <= v.ndim <= 8 or w.ndim != v.ndim or v.size == 0 or w.size == 0:
         return None
     p.rows, p.inner, p.columns = v.dims[v.ndim - 2], v.dims[v.ndim - 1], w.dims[v.ndim - 1]
-    if p.inner != w.dims[v.ndim - 2] or p.inner > FEW or (p.rows > FEW or p.columns > FEW) and p.inner > 1:
+    if p.inner != w.dims[v.ndim - 2] or p.inner > LARGEST or (p.rows > LARGEST or p.columns > LARGEST) and p.inner > 1:
         return None
     for d in range(v.ndim - 2):
         if v.dims[d] != w.dims[d]:

@@ -17,7 +17,7 @@
 //     sort up to SORTED_AT_ONCE words several times as fast as digits do, and where the processor has none, its sort is
 //     what the values alone would cost. Longer lines are sorted in pieces, which are merged. Keys lose so many of their
 //     last bits as a place needs; what ties then is told apart by whole keys.
-// Guarded by tests/ops/test_fast_sorting.py.
+// Guarded by tests/backends/test_fast_sorting.py.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 # sorting.hpp. Results are NumPy's bit by bit. Where the order of equal elements could tell and NumPy's is not the
 # stable one, NumPy's own call is made.
 # A recorded sort leaves its order to its rule, behind the parameters in the node's `args`: it is freed with what the
-# node saved. Few elements are sorted again instead, by ranks.pyx. Guarded by tests/ops/test_fast_sorting.py.
+# node saved. Few elements are sorted again instead, by ranks.pyx. Guarded by tests/backends/test_fast_sorting.py.
 from libc.stdint cimport int64_t
 
 import numpy as np
@@ -43,7 +43,7 @@ cdef extern from "sorting.hpp" namespace "arraygrad":
 
 cdef enum:
     MOST = 1 << 30              # elements of a line, whose places have 32 bits
-    FEW = 256                   # up to here NumPy sorts values as fast, which it does in place
+    MOST_IN_PLACE = 256         # up to here NumPy sorts values as fast, which it does in place
     AS_WORDS = 33               # elements of an array from which on NumPy's sort of words pays for its call
 
 cdef object _word = np.zeros((), np.uint64)
@@ -130,7 +130,7 @@ cdef object forward_sort(object args):
         if asked or values is not None:
             return values
     kind = lines_of(args[0], args[1], &v, &a)
-    if kind < 0 or not asked and (stable is False or a.n <= FEW):
+    if kind < 0 or not asked and (stable is False or a.n <= MOST_IN_PLACE):
         return None
     if asked:
         order = empty_c(_place, 1, &v.size)

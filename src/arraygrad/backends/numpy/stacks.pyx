@@ -4,7 +4,7 @@
 # The table's rules take ten to twenty calls of NumPy, each of which goes through the stack and calls LAPACK or BLAS for
 # every small matrix. stacks.hpp takes one matrix after the other through the whole rule. It declines where something is
 # not finite, singular or not of a size that pays: what is reported then, and what comes out, is the table's. Guarded by
-# tests/ops/test_fast_stacks.py.
+# tests/backends/test_fast_stacks.py.
 from arraygrad.backends.numpy.loops cimport (
     FPE_DIVIDE, FPE_INVALID, FPE_OVER, SLOT_F64, ArrayView, copy_into, empty_of, fast_enabled, fp_begin, fp_end,
     view_of,

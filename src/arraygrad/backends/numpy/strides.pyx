@@ -5,7 +5,8 @@
 # An operation's row names its reader, which turns the parameters behind the array into a Show, out of its shape and
 # strides alone. What NumPy would refuse, or reads in a way of its own, is declined. One forward makes all views; one
 # rule gives a gradient the array's shape, or shows it the other way round.
-# Guarded by tests/ops/test_fast_forward.py, test_fast_rules.py, test_fast_windows.py and test_fast_rearrangements.py.
+# Guarded by tests/backends/test_fast_forward.py, test_fast_rules.py, test_fast_windows.py and
+# test_fast_rearrangements.py.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from libc.string cimport memcpy
 

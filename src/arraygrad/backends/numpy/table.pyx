@@ -1,6 +1,6 @@
-# The way of direct loops, compiled forwards and compiled rules into the table.
-# May import: engine.*, core.elements, core.kept_numbers, core.op, core.recorded, core.value, core.views, numpy (Python
-# only), the compiled modules of backends.numpy.
+# Attaches this backend's compiled code to the entries of the table: direct loops, forwards and rules.
+# May import: engine.*, core.elements, core.saved_numbers, core.op, core.numpy_primitives, core.value, core.views, numpy
+# (Python only), the compiled modules of backends.numpy.
 from arraygrad.backends.numpy.arrangements cimport (
     forward_astype, forward_pad, rule_diagonal, rule_getitem, rule_pad, rule_stack, rule_take,
     rule_take_along_axis, rule_vecdot, rule_where,
@@ -40,10 +40,10 @@ from arraygrad.backends.numpy.windows cimport rule_windows
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.elements cimport serve
-from arraygrad.core.kept_numbers cimport spell_out
+from arraygrad.core.saved_numbers cimport spell_out
 from arraygrad.core.number_lists cimport serve_lists
 from arraygrad.core.op cimport Op
-from arraygrad.core.recorded cimport Recorded
+from arraygrad.core.numpy_primitives cimport NumpyPrimitive
 from arraygrad.core.value cimport Backend
 from arraygrad.core.views cimport serve_views
 
@@ -213,7 +213,7 @@ def install(dict ops, backend=None):
     return loops, done
 
 
-def attach_alike(Recorded r, Op op):
+def attach_alike(NumpyPrimitive r, Op op):
     """Give a recorded function the compiled rule of an operation with the same parameters, of which it keeps the same.
 
     The names of the arrays may differ. Returns whether it has one.

@@ -14,7 +14,7 @@
 # (2) SciPy's loops may raise: a warning that is an error, scipy.special.errstate. That is looked for after each loop,
 #     and no loop is shared by threads, whose exceptions would be lost.
 # (3) Trust: each loop is run against the ufunc once, when it is first asked for; one that differs is never used.
-# Guarded by tests/ops/test_ufunc_loops.py.
+# Guarded by tests/backends/test_ufunc_loops.py.
 from cpython.exc cimport PyErr_Occurred
 from cpython.long cimport PyLong_CheckExact
 cimport numpy as cnp

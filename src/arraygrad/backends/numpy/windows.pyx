@@ -14,7 +14,7 @@
 # So it is with windows at places, `windows[places]`, of which a few are gathered out of many: `key` is then a list of
 # the places, counted over the first axes, and how many axes those are. A window that is named twice counts twice, one
 # after the other, where the plain way adds the two gradients first: that may round otherwise.
-# Guarded by tests/ops/test_fast_windows.py.
+# Guarded by tests/backends/test_fast_windows.py.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from libc.stdint cimport int64_t
 

@@ -48,6 +48,10 @@ def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, 
     f, parameters = lifted("scipy.integrate.solve_ivp", fun, args)
     f, y0 = array_function(f), _initial(y0)
     arguments = Arguments((y0, *parameters))
+    # SciPy solves on plain numbers, and its steps are noted where something is to be differentiated. Backward goes
+    # through those very steps if they are known (`trajectory`), else by the adjoint equation with tighter tolerances
+    # (`settings`). Where the right side jumps it is compared with differences (`jumps`). The dense solution and the
+    # events are values at other times than result.t: they take a flow from the start.
     start, *rest = arguments.raw()
     start_time, end_time = (float(raw(t)) for t in t_span)
     jac = {"jac": plain(options.pop("jac"), Arguments(args).raw())} if "jac" in options else {}

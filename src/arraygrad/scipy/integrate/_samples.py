@@ -1,6 +1,6 @@
 """Integrals of samples: linear in the values, rational in the places.
 
-May import: arraygrad, ops._axes, numpy_api.recorded_rules, scipy._axes, scipy._declare, scipy._everyday,
+May import: arraygrad, ops._axes, numpy_api.primitive_rules, scipy._axes, scipy._declare, scipy._everyday,
 scipy._plainly, scipy.integrate._chapter, numpy.
 """
 
@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 import arraygrad as ag
-from arraygrad.numpy_api import recorded_rules as rules
+from arraygrad.numpy_api import primitive_rules as rules
 from arraygrad.ops._axes import along
 from arraygrad.scipy._axes import back, own
 from arraygrad.scipy._declare import raw

@@ -1,6 +1,6 @@
 """Integrals and sums whose gradient is one of the same kind, term by term, and integrals over boxes.
 
-May import: arraygrad, autograd.kept_functions, core.tensor, scipy._declare, scipy._callbacks, scipy.integrate,
+May import: arraygrad, autograd.function_snapshots, core.tensor, scipy._declare, scipy._callbacks, scipy.integrate,
 transforms, numpy, SciPy.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import integrate, special
 
 import arraygrad as ag
-from arraygrad.autograd.kept_functions import kept
+from arraygrad.autograd.function_snapshots import kept
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.lifting import depends
 from arraygrad.scipy._callbacks import lifted, tracked
@@ -208,6 +208,9 @@ def _termwise(name, ends):
                 found, pull = vjp(of, values[i])
                 return pull(ag.ones_like(found))[0]
 
+            # The gradient is an integral or a sum itself, by the same function of SciPy's and its rule: so it has every
+            # further order. The mark makes the result nan where that does not converge, with a warning: a value that is
+            # not settled would pass for a gradient.
             term.of_a_gradient = True
             return g * recorded(a, b, tuple(args), term, options)
 

@@ -86,6 +86,9 @@ def is_refuted(f, arguments, g, gradients):
         return False
     a, b, *_ = arguments.raw()
     width = abs(float(b) - float(a))
+    # All arguments are moved at once in one random direction, so that a wrong gradient of any of them almost surely
+    # shows, at the price of a few integrals. The seed is fixed: the same program is refuted always or never. Arguments
+    # of one content may be one Tensor, whose gradient is then in one of them alone or in each, so they share a move.
     random = np.random.default_rng(7)
     known = {}
     for array in arrays:

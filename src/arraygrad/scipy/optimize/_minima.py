@@ -252,6 +252,8 @@ def _minimiser(name):
             raise NotDifferentiable(
                 f"arraygrad.scipy.optimize.{name}: full_output, retall and vectorized have no rule; use minimize"
             )
+        # Some of SciPy's names take a function that returns (value, gradient). SciPy's search gets both; the derivative
+        # of the solution follows from the value alone, by the implicit function theorem at the point that was found.
         both = name in _WITH_GRADIENT and options.get("fprime") is None and not options.get("approx_grad")
         f = (lambda *given: function(*given)[0]) if both else function
         problem = Problem(name, f, options.pop("args", ()), start=options.get("x0"))

@@ -9,8 +9,8 @@ from scipy import sparse as _sparse
 from arraygrad.scipy._declare import mirror as _mirror
 from arraygrad.scipy.sparse import _constants, linalg
 from arraygrad.scipy.sparse._cells import Cells, Keyed
-from arraygrad.scipy.sparse._matrices import NAMES
-from arraygrad.scipy.sparse._recorded import Matrix, scipy_class
+from arraygrad.scipy.sparse._matrix import Matrix, scipy_class
+from arraygrad.scipy.sparse._matrix_base import NAMES
 
 globals().update(NAMES)
 

@@ -11,10 +11,10 @@ from scipy import sparse
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._guards import raw
+from arraygrad.scipy.sparse._coordinates import coordinates_of, find_places, gathered, is_tracked
 from arraygrad.scipy.sparse._grids import dense_of
-from arraygrad.scipy.sparse._matrices import entries, kind_of_matrix, matched, set_class
-from arraygrad.scipy.sparse._places import coordinates_of, find_places, gathered, is_tracked
-from arraygrad.scipy.sparse._recorded import Matrix, is_sparse, refuse
+from arraygrad.scipy.sparse._matrix import Matrix, is_sparse, refuse
+from arraygrad.scipy.sparse._matrix_base import entries, kind_of_matrix, matched, set_class
 
 __all__ = ["Cells", "Keyed"]
 

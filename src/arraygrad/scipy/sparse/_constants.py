@@ -19,9 +19,11 @@ from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._declare import REGISTRY, Rule
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor, kind_of, raw
 from arraygrad.scipy._libraries import chapter_of, host_array, is_foreign_matrix, namesake
+from arraygrad.scipy.sparse._coordinates import places_of, summed_by_place, taken
 from arraygrad.scipy.sparse._devices import beside, host, library_in, placed
 from arraygrad.scipy.sparse._grids import Grid, dense_of
-from arraygrad.scipy.sparse._matrices import (
+from arraygrad.scipy.sparse._matrix import Matrix, is_sparse, recorded_beside, ufunc_of
+from arraygrad.scipy.sparse._matrix_base import (
     BILINEAR,
     CHAPTER,
     FORMATS,
@@ -34,8 +36,6 @@ from arraygrad.scipy.sparse._matrices import (
     recorded,
     tracked,
 )  # fmt: skip
-from arraygrad.scipy.sparse._places import places_of, summed_by_place, taken
-from arraygrad.scipy.sparse._recorded import Matrix, is_sparse, recorded_beside, ufunc_of
 from arraygrad.scipy.sparse._written import become
 
 __all__ = ["CLASSES", "constant_of", "has_values_of_tensors", "plain", "recorded_of"]
@@ -291,6 +291,9 @@ def from_tensors(name, arg1, shape=None, dtype=None, copy=False, options=None):
         dense = ag.asarray(dense_of(arg1))
         made = theirs(host(dense), **options)
         return matched(made, np.arange(dense.size, dtype=np.int64), ag.reshape(dense, (-1,)))
+    # What is left is (values, places) in one of SciPy's forms. SciPy makes the pattern of the plain values. Where it
+    # sorts or adds up what stands at one place, values are matched to the result by their places. Where it takes them
+    # over in their order, they need only the dtype and the shape that SciPy gave its own.
     values = ag.asarray(dense_of(arg1[0]))
     if values.ndim and isinstance(arg1[0], Grid):
         raise NotDifferentiable(f"arraygrad.scipy.sparse.{name}: values as a numpy.matrix; take its A1")

@@ -14,9 +14,9 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._guards import NotDifferentiable, raw
 from arraygrad.scipy._libraries import library_of
+from arraygrad.scipy.sparse._coordinates import conj, coordinates, summed, taken, with_values
 from arraygrad.scipy.sparse._devices import check_libraries, library_in
 from arraygrad.scipy.sparse._grids import dense_of
-from arraygrad.scipy.sparse._places import conj, coordinates, summed, taken, with_values
 
 __all__ = ["Factors"]
 

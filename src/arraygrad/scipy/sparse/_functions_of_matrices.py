@@ -18,10 +18,10 @@ from arraygrad.scipy._declare import REGISTRY, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy._libraries import is_foreign_matrix
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
-from arraygrad.scipy.sparse import _recorded
+from arraygrad.scipy.sparse import _matrix
 from arraygrad.scipy.sparse._devices import library_in, on_host_only
 from arraygrad.scipy.sparse._grids import dense_of
-from arraygrad.scipy.sparse._matrices import entries, kept_copy, matched, plain_of, tracked
+from arraygrad.scipy.sparse._matrix_base import entries, kept_copy, matched, plain_of, tracked
 from arraygrad.scipy.sparse._spectra import LARGEST
 
 __all__ = ["declare"]
@@ -34,7 +34,7 @@ def _dense(name, A):
             f"arraygrad.scipy.sparse.linalg.{name}: this derivative makes the matrix dense, which is done up to "
             f"{LARGEST} rows"
         )
-    return A.toarray() if _recorded.is_sparse(A) else dense_of(A)
+    return A.toarray() if _matrix.is_sparse(A) else dense_of(A)
 
 
 def _result(plain, dense):
@@ -56,7 +56,7 @@ def expm(A):
 def matrix_power(A, power):
     """scipy.sparse.linalg.matrix_power, differentiable in the values of A."""
     return (
-        _recorded.matrix_power(A, power) if tracked(A) or library_in((A,)) else _linalg.matrix_power(plain_of(A), power)
+        _matrix.matrix_power(A, power) if tracked(A) or library_in((A,)) else _linalg.matrix_power(plain_of(A), power)
     )
 
 
@@ -126,7 +126,7 @@ def norm(x, ord=None, axis=None):
     """scipy.sparse.linalg.norm, differentiable in the values."""
     if not tracked(x) and library_in((x,)) is None:
         return _linalg.norm(plain_of(x), ord, axis)
-    x = _recorded.Matrix(x) if is_foreign_matrix(x) else x
+    x = _matrix.Matrix(x) if is_foreign_matrix(x) else x
     plain = _linalg.norm(plain_of(x), ord, axis)
     if isinstance(axis, tuple) and len(axis) == 1:
         axis = axis[0]
@@ -160,7 +160,7 @@ def norm(x, ord=None, axis=None):
 
 def _flat(found):
     """The sums as a Tensor, of whatever kind the matrix class gives."""
-    return found.toarray() if _recorded.is_sparse(found) else dense_of(found)
+    return found.toarray() if _matrix.is_sparse(found) else dense_of(found)
 
 
 def _inverse(A, spsolve):

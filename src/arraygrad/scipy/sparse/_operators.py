@@ -23,11 +23,11 @@ from arraygrad.scipy._callbacks import lifted
 from arraygrad.scipy._guards import NotDifferentiable, raw
 from arraygrad.scipy._libraries import is_foreign_matrix, library_of, loaded_arrays
 from arraygrad.scipy.sparse._constants import recorded_of
+from arraygrad.scipy.sparse._coordinates import conj, is_tracked
 from arraygrad.scipy.sparse._devices import placed, sum_of_squares, theirs
 from arraygrad.scipy.sparse._grids import dense_of
-from arraygrad.scipy.sparse._matrices import native_of, parts
-from arraygrad.scipy.sparse._places import conj, is_tracked
-from arraygrad.scipy.sparse._recorded import Matrix, matrix_power
+from arraygrad.scipy.sparse._matrix import Matrix, matrix_power
+from arraygrad.scipy.sparse._matrix_base import native_of, parts
 from arraygrad.transforms.following import vjp
 
 __all__ = [

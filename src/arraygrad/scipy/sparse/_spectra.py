@@ -16,12 +16,12 @@ from arraygrad.scipy._libraries import serve
 from arraygrad.scipy.linalg import _factors as _declared  # noqa: F401 (declares svd, eigvals)
 from arraygrad.scipy.linalg import _functions as _declared_too  # noqa: F401 (declares expm)
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
+from arraygrad.scipy.sparse._coordinates import conj, coordinates, summed, taken, with_values
 from arraygrad.scipy.sparse._devices import library_in, on_host_only, placed, theirs
 from arraygrad.scipy.sparse._grids import dense_of
-from arraygrad.scipy.sparse._matrices import kept_copy, parts, tracked
+from arraygrad.scipy.sparse._matrix import Matrix
+from arraygrad.scipy.sparse._matrix_base import kept_copy, parts, tracked
 from arraygrad.scipy.sparse._operators import LARGEST, as_dense, as_matrix, depends, eigen, ours, plain_operator, tried
-from arraygrad.scipy.sparse._places import conj, coordinates, summed, taken, with_values
-from arraygrad.scipy.sparse._recorded import Matrix
 
 __all__ = ["declare"]
 

@@ -20,10 +20,12 @@ from arraygrad.scipy._libraries import is_foreign_matrix, library_of, serve
 from arraygrad.scipy._told import telling
 from arraygrad.scipy.sparse import _functions_of_matrices
 from arraygrad.scipy.sparse._constants import CLASSES
+from arraygrad.scipy.sparse._coordinates import conj, coordinates, summed, taken, with_values
 from arraygrad.scipy.sparse._devices import check_libraries, library_in, on_host_only, sum_of_squares, theirs
 from arraygrad.scipy.sparse._factored import Factors
 from arraygrad.scipy.sparse._grids import Grid, dense_of
-from arraygrad.scipy.sparse._matrices import NAMES, follow, matched, parts, plain_of, tracked
+from arraygrad.scipy.sparse._matrix import Matrix, is_sparse
+from arraygrad.scipy.sparse._matrix_base import NAMES, follow, matched, parts, plain_of, tracked
 from arraygrad.scipy.sparse._operators import (
     OWN_ADJOINT,
     LinearOperator,
@@ -35,8 +37,6 @@ from arraygrad.scipy.sparse._operators import (
     plain_operator,
     solved,
 )  # fmt: skip
-from arraygrad.scipy.sparse._places import conj, coordinates, summed, taken, with_values
-from arraygrad.scipy.sparse._recorded import Matrix, is_sparse
 from arraygrad.scipy.sparse._spectra import declare
 
 __all__ = ["Operator"]

@@ -31,6 +31,9 @@ def _terms(upper, lower, z):
     slopes = [np.zeros(shape, kind) for _ in (*upper, *lower)]
     totals = [term.copy(), *[s.copy() for s in slopes]]
     sizes = [np.ones(shape), *[np.zeros(shape) for _ in slopes]]
+    # Slopes follow from the recurrence of the terms by the product rule, in the same pass: a quotient of a term by its
+    # own factor would be 0 / 0 where a parameter is zero or a negative integer. `sizes` are the sums of absolute
+    # values. They tell how many digits cancellation has cost, on which the caller decides whether a slope can be given.
     for n in range(_TERMS):
         above = [a + n for a in upper]
         below = [b + n for b in lower]

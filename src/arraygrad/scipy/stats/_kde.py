@@ -1,6 +1,6 @@
 """Kernel density estimates, differentiable in the points, the data, the weights and the bandwidth.
 
-May import: arraygrad, core.constants, core.tensor, scipy._declare, scipy._guards, scipy.stats._functions, numpy,
+May import: arraygrad, core.constant_checks, core.tensor, scipy._declare, scipy._guards, scipy.stats._functions, numpy,
 SciPy.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 import arraygrad as ag
-from arraygrad.core.constants import Contents
+from arraygrad.core.constant_checks import Contents
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, Rule, guarded, raw
 from arraygrad.scipy._guards import holds_tensor

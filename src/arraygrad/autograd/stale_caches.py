@@ -1,0 +1,84 @@
+"""Values that a program keeps from an earlier call, and compares with one that is differentiated.
+
+May import: autograd.source_locations, autograd.python_numbers, core.convert, core.exposed_memory, core.tensor, the
+standard library, numpy.
+
+Note [Stale caches]
+~~~~~~~~~~~~~~~~~~~
+`if self.last != x: self.kept = f(x); self.last = x` computes f(x) anew for another x only. If the object has seen the
+same value in an earlier call, what it keeps is a constant, and the gradient through f is lost without a trace. So a
+transform warns where a value that it follows is found equal to one that it does not follow (Note [Values that are
+equal] in core/decisions.pyx). It says nothing of
+(1) a number that stands in the comparison (`x == 0.7`), and of 0, 1 and infinities wherever they come from: a program
+    asks for special points;
+(2) two values that are both followed: the step before of an iteration;
+(3) `x` and what `stop_gradient(x)`, `x.detach()` or `x.numpy()` show of the same memory;
+(4) more than the first few comparisons at one place in one trace, as each look walks over a graph.
+Guarded by tests/adoption/test_caches_of_one_value.py.
+"""
+
+import ast
+import sys
+
+import numpy
+
+from arraygrad.autograd.python_numbers import followed_by, number_warnings_are_off
+from arraygrad.autograd.source_locations import SourceLocation, own_frame, parsed, source_of, warn_at
+from arraygrad.core.convert import RUNNING
+from arraygrad.core.exposed_memory import raw_array
+from arraygrad.core.tensor import Tensor
+
+__all__ = ["tell_equal"]
+
+_LOOKS = 3
+_looked: dict = {}  # id of a trace -> {place: how many looks}
+
+
+def tell_equal(a, b):
+    """`a` and `b`, of which one is a Tensor that requires grad, were compared and are equal: warn of (1) to (4)."""
+    if number_warnings_are_off() or not RUNNING:
+        return
+    traces = list(RUNNING.values())
+    for one in _looked.keys() - set(map(id, traces)):
+        _looked.pop(one, None)
+    frame = own_frame(sys._getframe(1))
+    looks = _looked.setdefault(id(traces[-1]), {})
+    key = (frame.f_code, frame.f_lasti)
+    looks[key] = looks.get(key, 0) + 1
+    if looks[key] > _LOOKS or _is_special(b if isinstance(a, Tensor) else a) or _names_a_number(frame):
+        return
+    found = [isinstance(x, Tensor) and x.requires_grad and bool(followed_by(x)) for x in (a, b)]
+    if found[0] == found[1] or _share_memory(a, b):
+        return
+    place = SourceLocation(frame)
+    warn_at(
+        place,
+        f"{place}: a value that is being differentiated is compared with one that is not, and is equal to it. If "
+        "something that was computed for that value is used again, as from a cache, it is a constant: its part of the "
+        "gradient is missing. Empty the cache at the beginning of the function that is differentiated "
+        "(self.last = None), or make the object anew in it. Where nothing is used again, compare "
+        "arraygrad.stop_gradient(x), without this warning.",
+    )
+
+
+def _is_special(value):
+    values = numpy.asarray(_raw(value))
+    return values.dtype.kind in "biufc" and bool(((values == 0) | (numpy.abs(values) == 1) | numpy.isinf(values)).all())
+
+
+def _names_a_number(frame):
+    """Whether the comparison at the place of a frame has a number written out on one of its sides."""
+    node = parsed(source_of(frame.f_code, frame.f_lasti, frame.f_globals))
+    return isinstance(node, ast.Compare) and any(
+        isinstance(side.operand if isinstance(side, ast.UnaryOp) else side, ast.Constant)
+        for side in (node.left, *node.comparators)
+    )
+
+
+def _share_memory(a, b):
+    raws = [_raw(x) for x in (a, b)]
+    return all(isinstance(raw, numpy.ndarray) for raw in raws) and numpy.may_share_memory(*raws)
+
+
+def _raw(x):
+    return raw_array(x) if isinstance(x, Tensor) else x
