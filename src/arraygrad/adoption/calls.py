@@ -47,11 +47,8 @@ from arraygrad.adoption import (
     scalar_names,
     scipy_names,
     subclasses,
-<<<<<<< HEAD
-    text_names,
-=======
     tensor_answers,
->>>>>>> 0039f341ee5bf8b8a37092475b3a33328944b16c
+    text_names,
 )
 from arraygrad.adoption.bindings import real_of
 from arraygrad.adoption.builtin_answers import given_as_float

@@ -1,12 +1,14 @@
 """What stands in for functions that read numbers from text: they warn of text that was made of a Tensor.
 
-May import: adoption.builtin_answers, adoption.exchange, adoption.table, autograd.source_locations, the standard library, numpy.
+May import: adoption.builtin_answers, adoption.exchange, adoption.table, autograd.source_locations, the standard
+library, numpy.
 
 Note [Numbers read from text]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 Text holds no gradient, so a number that is written out and read again is a constant. A program that shows its numbers
 does the first half only, and is right; the second half is where the gradient is lost.
-(1) `str`, `repr` and `format` of a Tensor note their text in an adopted call: `tensor_answers.note_text`. The last ones stay.
+(1) `str`, `repr` and `format` of a Tensor note their text in an adopted call, `tensor_answers.note_text`. The last
+    ones stay.
 (2) float, complex, numpy.array and their like compare the text that they are given: `builtin_answers.tell_text`.
 (3) What is given a document, or computes while it reads, is judged by its result: the functions here warn where a
     number in it is that of a noted text. Numbers that every program writes, 0, 1 and -1, do not count.

@@ -6,8 +6,8 @@
 # A node saves arrays without copying them, so whoever writes one later would change a gradient. What is done about it
 # depends on who writes. The words below are used so, and no other way, in all of core.
 # (1) A Tensor writes (`x += 1`, `x[0] = y`). Every such write passes by us, so it is known beforehand.
-#     write_protection.pyx then gives what nodes saved a copy, or marks it as overwritten. All Values over one memory are
-#     members of one Storage, so that a write through one of them reaches the others: Note [Saved values] in value.pyx.
+#     write_protection.pyx then gives what nodes saved a copy, or marks it as overwritten. All Values over one memory
+#     are members of one Storage, so that a write through one reaches the others: Note [Saved values] in value.pyx.
 # (2) The program writes its own array. Nobody sees that write. A Value over memory that the program can reach is
 #     *exposed* (Value.exposed). It becomes so in four ways: asarray or a transform wrapped the program's array (by
 #     `note_holder`); a Tensor gave its memory away by t.array, t.numpy() or DLPack (`expose`); a function of the

@@ -83,7 +83,7 @@ cdef object indexed(TensorBase t, object key):
     return apply_op(GETITEM, (t, key)) if out is None else out
 
 
-cdef inline object key_of(TensorBase t, object key):
+cdef object key_of(TensorBase t, object key):
     """A key of a Tensor, as `plain_key` has it where that is for its library."""
     if PyLong_CheckExact(key) or PySlice_Check(key) or t.value.meta.ops is not _backend:
         return key
