@@ -1,12 +1,7 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
-<<<<<<< HEAD
-May import: adoption.answers, adoption.either, adoption.exchange, adoption.objects, adoption.scalar_names,
-adoption.table, adoption.text_names, adoption.of_lists, core.inplace, core.number_lists, core.tensor, numpy_api.arrays,
-=======
 May import: adoption.builtin_answers, adoption.either, adoption.exchange, adoption.objects, adoption.scalar_names,
-adoption.table, adoption.of_lists, core.inplace, core.number_lists, core.tensor, numpy_api.arrays,
->>>>>>> 0039f341ee5bf8b8a37092475b3a33328944b16c
+adoption.table, adoption.text_names, adoption.of_lists, core.inplace, core.number_lists, core.tensor, numpy_api.arrays,
 numpy_api.rearranging, numpy.
 """
 
