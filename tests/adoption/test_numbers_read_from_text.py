@@ -122,7 +122,7 @@ def test_evaluated_text_sees_the_names_of_its_function():
     seen = []
 
     def f(x):
-        scale = 3.0  # noqa: F841: the text names it
+        scale = 3.0  # noqa: F841
         seen.append(eval("scale * 2.0 + S"))
         seen.append(eval("a + b", {"a": 1.5}, {"b": 2.5}))
         seen.append(eval("a", {"a": 1.5}))
