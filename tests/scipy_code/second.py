@@ -27,7 +27,7 @@ LEFT_OUT = {
 # Spreads are zero at equal numbers: they have a kink there, or what is divided by them has a pole.
 POLES = frozenset(
     f"stats.{name}" for name in "alexandergovern boxcox_llf chisquare differential_entropy gzscore jarque_bera "
-    "power_divergence sem tstd tsem ttest_1samp ttest_ind ttest_rel variation zmap".split()
+    "power_divergence sem tstd tsem ttest_1samp ttest_ind ttest_rel variation yeojohnson_llf zmap".split()
 )  # fmt: skip
 
 

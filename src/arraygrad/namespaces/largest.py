@@ -18,6 +18,8 @@ from arraygrad.core.tensor import Tensor
 
 __all__ = ["asks_for_logsumexp", "with_largest"]
 
+_HELPERS = ("scipy._lib", "scipy._external")  # until SciPy 1.17, and from 1.18 on
+
 _last = threading.local()
 _made: dict[str, types.ModuleType] = {}
 
@@ -28,7 +30,7 @@ def asks_for_logsumexp(frame):
         name = frame.f_globals.get("__name__", "")
         if not name.startswith("scipy."):
             return False
-        if not name.startswith("scipy._lib"):
+        if not name.startswith(_HELPERS):
             return name == "scipy.special._logsumexp" and frame.f_code.co_name == "logsumexp"
         frame = frame.f_back
         if frame is None:
