@@ -19,7 +19,7 @@ from arraygrad.backends.numpy import ufunc_calls
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.core.protocol_shapes import ptp
-from arraygrad.core.protocols import add_protocol_functions, add_recorded, is_served, numpy_function
+from arraygrad.core.protocols import add_protocol_functions, add_primitives, is_served, numpy_function
 from arraygrad.core.tensor import Tensor, apply_op, asarray, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.numpy_api.plainly import adopting, are_plain, computed_plainly, implementation, plain_call, stand_in_of
@@ -83,7 +83,7 @@ def _ufunc(ufunc):
     if function is None:
         if not _scipy_ufuncs:
             _scipy_ufuncs.update(_written().scipy_ufuncs())
-            add_recorded(_written().scipy_functions(_settled, _written().scipy_operations()))
+            add_primitives(_written().scipy_functions(_settled, _written().scipy_operations()))
         function = _scipy_ufuncs.get(ufunc)
     return function
 
@@ -401,7 +401,7 @@ def _serve_fft():
     for name in _FREE_FFT.split():
         function = getattr(numpy.fft, name.removeprefix("fft."))
         add_protocol_functions({function: {"free": implementation(function)}})
-    add_recorded(_written().fft_functions(_settled))
+    add_primitives(_written().fft_functions(_settled))
 
 
 def _served():
