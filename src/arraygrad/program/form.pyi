@@ -21,9 +21,6 @@ class Kind:
 class NoKind(builtins.Exception):
     ...
 
-class ValueRef(builtins.int):
-    ...
-
 @disjoint_base
 class Plan:
     @property
@@ -50,4 +47,7 @@ class Program:
     def results(self) -> Any: ...
     @property
     def steps(self) -> Any: ...
+
+class ValueRef(builtins.int):
+    ...
 
