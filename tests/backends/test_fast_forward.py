@@ -258,6 +258,32 @@ def test_a_reversed_axis_is_the_view_that_numpy_makes(dtype):
             assert described(found, x) == described(np.flip(x, axis), x), (x.shape, x.strides, axis)
 
 
+def moves(ndim):
+    """All (source, destination) of up to three axes, of both signs, ints and tuples."""
+    axes = range(-ndim, ndim)
+    for k in range(min(ndim, 3) + 1):
+        for source in itertools.permutations(range(ndim), k):
+            for target in itertools.permutations(range(ndim), k):
+                yield source, tuple([axis - ndim if i % 2 else axis for i, axis in enumerate(target)])
+    yield from itertools.product(axes, axes)
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "complex64", "complex128"])
+def test_moved_axes_are_the_view_that_numpy_makes(dtype):
+    for x in layouts(dtype):
+        for source, target in moves(x.ndim):
+            found = call("moveaxis", x, source, target)
+            assert described(found, x) == described(np.moveaxis(x, source, target), x), (x.shape, source, target)
+        if x.ndim >= 2:
+            assert described(call("matrix_transpose", x), x) == described(np.matrix_transpose(x), x)
+
+
+@pytest.mark.parametrize(("source", "target"), [((0, 0), (0, 1)), ((0, 1), (1, 1)), ((0,), (0, 1)), (3, 0), (0, -4)])
+def test_axes_that_numpy_does_not_move_are_refused(source, target):
+    with pytest.raises(ValueError, match=r"axis|axes|source"):
+        call("moveaxis", np.zeros((2, 3, 4)), source, target)
+
+
 @pytest.mark.parametrize("name", ["real", "imag"])
 @pytest.mark.parametrize("dtype", [*DTYPES, "complex128"])
 def test_numpys_parts_of_a_tensor_are_its_own(dtype, name):

@@ -280,6 +280,9 @@ def test_matrix_products_have_the_tables_gradients(dtype, shapes):
         ("permute_dims", ((2, 0, 1),)),
         ("permute_dims", ((-1, 0, 1),)),
         ("matrix_transpose", ()),
+        ("moveaxis", (0, -1)),
+        ("moveaxis", ((-1, 0), (0, 1))),
+        ("moveaxis", ((0, 1, 2), (1, 2, 0))),
         ("broadcast_to", ((5, 2, 3, 4),)),
         ("astype", (np.float32,)),
         ("_getitem", (0,)),
@@ -319,6 +322,8 @@ RULES = {
     "squeeze": ((HALF[:, :1],), (1,)),
     "broadcast_to": ((HALF,), ((3, 2, 2),)),
     "permute_dims": ((HALF,), ((1, 0),)),
+    "matrix_transpose": ((HALF,), ()),
+    "moveaxis": ((HALF,), (0, 1)),
     "astype": ((HALF,), (np.float32,)),
     "_getitem": ((HALF,), (0,)),
 }

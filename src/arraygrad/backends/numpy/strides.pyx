@@ -22,7 +22,7 @@ from arraygrad.core.op cimport Op
 
 cdef enum:
     MOST_AXES = 8
-    MOST_ROWS = 8
+    MOST_ROWS = 10
 
 cdef enum Action:
     RESHAPED                # to `dims`, in row-major order
@@ -84,6 +84,46 @@ cdef int read_shape(object args, const ArrayView* v, Show* s) except -2:
 cdef int read_order(object args, const ArrayView* v, Show* s) except -2:
     s.action = PERMUTED
     return v.ndim if type(args[1]) is tuple and numbers_of(args[1], s.dims) == v.ndim else -1
+
+
+cdef int read_turned(object args, const ArrayView* v, Show* s) except -2:
+    """The last two axes swapped."""
+    cdef int i
+    s.action = PERMUTED
+    if v.ndim < 2:
+        return -1
+    for i in range(v.ndim):
+        s.dims[i] = i
+    s.dims[v.ndim - 2], s.dims[v.ndim - 1] = v.ndim - 1, v.ndim - 2
+    return v.ndim
+
+
+cdef int read_moved(object args, const ArrayView* v, Show* s) except -2:
+    """Axes at the places `args[1]` moved to `args[2]`; the others keep their order."""
+    cdef Py_ssize_t source[MOST_AXES]
+    cdef Py_ssize_t target[MOST_AXES]
+    cdef unsigned long long taken = 0, filled = 0
+    cdef int i, k = 0, n = numbers_of(args[1], source)
+    s.action = PERMUTED
+    if n < 0 or numbers_of(args[2], target) != n:
+        return -1
+    for i in range(n):
+        source[i] += v.ndim if source[i] < 0 else 0
+        target[i] += v.ndim if target[i] < 0 else 0
+        if not (0 <= source[i] < v.ndim and 0 <= target[i] < v.ndim) or (taken >> source[i]) & 1 \
+                or (filled >> target[i]) & 1:
+            return -1
+        taken |= <unsigned long long>1 << source[i]
+        filled |= <unsigned long long>1 << target[i]
+        s.dims[target[i]] = source[i]
+    for i in range(v.ndim):
+        if (filled >> i) & 1:
+            continue
+        while (taken >> k) & 1:
+            k += 1
+        s.dims[i] = k
+        k += 1
+    return v.ndim
 
 
 cdef int read_squeezed(object args, const ArrayView* v, Show* s) except -2:
@@ -236,4 +276,6 @@ cdef int attach_views(dict ops, list forwards, list done) except -1:
     serve(5, ops, "broadcast_to", ("x", "shape"), read_broadcast, OTHERWISE, forwards, done)
     serve(6, ops, "_windows", ("x", "lengths", "axes"), read_windows, OTHERWISE, forwards, done)
     serve(7, ops, "diagonal", ("x", "offset"), read_diagonal, OTHERWISE, forwards, done)
+    serve(8, ops, "matrix_transpose", ("x",), read_turned, BY_INVERSE, forwards, done)
+    serve(9, ops, "moveaxis", ("x", "source", "destination"), read_moved, BY_INVERSE, forwards, done)
     return 0

@@ -201,7 +201,8 @@ def install(dict ops, backend=None):
     attach(ops, "_windows", rule_windows, ("x_meta",), done)
     attach(ops, "linspace", rule_linspace, (), done)
     attach(ops, "full_like", rule_pass, (), done)
-    for name in ("_getitem", "_setitem", "concat", "expand_dims", "permute_dims", "reshape", "squeeze", "stack"):
+    for name in ("_getitem", "_setitem", "concat", "expand_dims", "matrix_transpose", "moveaxis", "permute_dims",
+                 "reshape", "squeeze", "stack"):
         serve_complex(ops, name)
     for name in ("vector_norm", "matrix_norm", "norm"):
         attach(ops, name, rule_norm, ("x", "ans"), done)
