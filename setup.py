@@ -146,6 +146,7 @@ def linker_flags() -> list[str]:
 # argument, make calls faster by 3 to 6 in a hundred instructions, and modules larger by a third. So it is worth it in
 # the modules that take a hundredth or more of the instructions of some everyday program, by callgrind: FAST.
 FAST = {
+    *["arraygrad._cyutility", "arraygrad.adoption.of_lists", "arraygrad.core.calls"],
     *["arraygrad.adoption.bindings", "arraygrad.adoption.exchange", "arraygrad.backends.numpy.array_ops"],
     *["arraygrad.backends.numpy.contents", "arraygrad.backends.numpy.elementwise"],
     *["arraygrad.backends.numpy.factorizations", "arraygrad.backends.numpy.linalg", "arraygrad.backends.numpy.loops"],
@@ -174,8 +175,8 @@ OWN_HEADER = re.compile(r'^cdef extern from "\w+\.hpp"', re.MULTILINE)
 # What runs once in a program, once for a function that is recorded, or rarely: less than one in two hundred of those
 # instructions, in any of the programs.
 SMALL = {
-    *["arraygrad._compiled", "arraygrad._cyutility", "arraygrad.adoption.builtin_answers"],
-    *["arraygrad.adoption.of_lists", "arraygrad.backends.cuda.prepared", "arraygrad.backends.cuda.row_plans"],
+    *["arraygrad._compiled", "arraygrad.adoption.builtin_answers"],
+    *["arraygrad.backends.cuda.prepared", "arraygrad.backends.cuda.row_plans"],
     *["arraygrad.backends.numpy.table", "arraygrad.backends.numpy.ufunc_calls", "arraygrad.core.barriers"],
     *["arraygrad.core.convert", "arraygrad.core.copies", "arraygrad.core.decisions", "arraygrad.core.exports"],
     *["arraygrad.core.graph_ops", "arraygrad.core.leaf_locks", "arraygrad.core.number_lists"],
