@@ -109,6 +109,28 @@ def test_numbers_that_every_program_writes_are_not_told():
         assert ag.grad(f)(S) == 1.0 + len("0.0 1.0")
 
 
+def test_text_of_another_call_is_not_told():
+    def shows(x):
+        return x * len(f"{x:.17g} {x}")
+
+    def reads(x):
+        return x * json.loads(str(S)) * complex(str(S)).real
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ag.grad(shows)(S)
+        assert ag.grad(reads)(S) == S * S
+
+
+def test_text_of_the_call_around_is_told():
+    def f(x):
+        text = str(x)
+        return ag.grad(lambda y: y * y * json.loads(text))(2.0) * x
+
+    with pytest.warns(UserWarning, match="read from text"):
+        ag.grad(f)(S)
+
+
 def test_the_last_of_many_texts_are_kept():
     def f(x):
         words = ",".join([str(v) for v in np.sin(x * np.arange(1.0, 1500.0))])

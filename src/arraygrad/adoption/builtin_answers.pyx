@@ -18,6 +18,7 @@ from arraygrad.core.operands cimport rebinds
 from arraygrad.core.value cimport TensorBase
 from arraygrad.engine.node cimport NODE_PYTHON, Node, thread_state
 
+from arraygrad.adoption.exchange import TEXTS
 from arraygrad.adoption.objects import number_held, numbers_held
 from arraygrad.autograd.instructions import steps_of
 from arraygrad.autograd.source_locations import SourceLocation, warn_at
@@ -316,9 +317,6 @@ def called_type(cls, *args, **kwargs):
             return CLASSES[id(kind)](args[0])
         return kind
     return type(*args, **kwargs)
-
-
-TEXTS = {}                              # the last texts of Tensors in adopted calls: see tensor_answers.py
 
 
 cpdef tell_text(str text):

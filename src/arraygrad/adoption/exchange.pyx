@@ -270,7 +270,20 @@ cdef int take_back(tuple found) except -1:
     return 0
 
 
+TEXTS = {}              # the last texts that were made of Tensors in adopted calls, with their threads: text_names.py
+
+
+cdef int forget_texts() except -1:
+    """The outermost adopted call of this thread ends: text that is read later may be anybody's."""
+    here = threading.get_ident()
+    for text in [text for text, thread in list(TEXTS.items()) if thread == here]:
+        TEXTS.pop(text, None)
+    return 0
+
+
 cdef int leave(tuple found) except -1:
+    if TEXTS and found[2] is None:
+        forget_texts()
     if not needs_lock(<list>found[0], <list>found[1]):
         return take_back(found)
     with _lock:

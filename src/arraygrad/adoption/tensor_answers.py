@@ -16,11 +16,11 @@ import functools
 import operator
 import re
 import sys
+import threading
 
 import numpy
 
 from arraygrad.adoption.builtin_answers import (
-    TEXTS,
     is_python_number,
     made_float,
     no_attribute,
@@ -30,7 +30,7 @@ from arraygrad.adoption.builtin_answers import (
     twin_type,
     type_of,
 )
-from arraygrad.adoption.exchange import is_on
+from arraygrad.adoption.exchange import TEXTS, is_on
 from arraygrad.adoption.reach import adoptable
 from arraygrad.autograd.instructions import steps_of
 from arraygrad.core.adopted import note_quiet
@@ -154,8 +154,9 @@ def note_text(text):
     if not is_on():
         return
     words = _BRACKETS.sub(" ", text).split() if len(text) <= _LONG else ()
+    here = threading.get_ident()
     for word in (text, *words[:_TEXTS]):
-        TEXTS[word] = True
+        TEXTS[word] = here
     while len(TEXTS) > _TEXTS:
         TEXTS.pop(next(iter(TEXTS), None), None)  # the oldest; another thread may have removed it
 

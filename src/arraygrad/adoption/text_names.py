@@ -1,6 +1,6 @@
 """What stands in for functions that read numbers from text: they warn of text that was made of a Tensor.
 
-May import: adoption.builtin_answers, adoption.exchange, adoption.table, autograd.source_locations, the standard
+May import: adoption.exchange, adoption.table, autograd.source_locations, the standard
 library, numpy.
 
 Note [Numbers read from text]
@@ -27,13 +27,13 @@ import types
 
 import numpy
 
-from arraygrad.adoption.builtin_answers import TEXTS
-from arraygrad.adoption.exchange import is_on
+from arraygrad.adoption.exchange import TEXTS, is_on
 from arraygrad.adoption.table import stand_in, stand_ins_of
 from arraygrad.autograd.source_locations import SourceLocation, warn_at
 
 __all__ = ["READERS", "install", "reader"]
 
+PASSES_ERRORS_ON = True  # what is raised here is the real function's: autograd.source_locations
 _LEAVES = 4096  # so many numbers of a result are compared
 _COMMON = (0.0, 1.0, -1.0)
 

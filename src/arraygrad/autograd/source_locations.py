@@ -150,6 +150,8 @@ def _where(step):
 def is_raised_by_us(error):
     """Whether a function of arraygrad's raised an error, and so has said what there is to say."""
     steps = list(_traceback(error))
+    while steps and steps[-1].tb_frame.f_globals.get("PASSES_ERRORS_ON"):
+        steps.pop()
     filename = steps[-1].tb_frame.f_code.co_filename if steps else ""
     return filename.startswith(_PACKAGE) or filename.endswith((".pyx", ".pxd"))
 

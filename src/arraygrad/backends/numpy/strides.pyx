@@ -240,7 +240,8 @@ cdef int rule_view(Node node, Frame f) except -1:
         if type(slot) is not GradMeta or (<GradMeta>slot).ndim > MOST_AXES:
             return 0
         return 1 + set_out(f, 0, reshaped(f.grad, (<GradMeta>slot).ndim, (<GradMeta>slot).dims), f.owned)
-    if row.read(node.args, &g, &s) != g.ndim:
+    # A node that keeps nothing has no place for parameters: Note [Bare nodes] in engine/node_memory.hpp.
+    if row.read(None if (<Op>node.op).bare else node.args, &g, &s) != g.ndim:
         return 0
     if s.action == PERMUTED:
         memcpy(axes, s.dims, sizeof(axes))
