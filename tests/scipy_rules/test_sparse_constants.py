@@ -4,6 +4,7 @@ May import: arraygrad, numpy, pytest, SciPy.
 """
 
 import copy
+import operator
 import pickle
 
 import numpy as np
@@ -137,12 +138,74 @@ def test_scipys_own_matrix_class_multiplies_by_a_star_too():
     assert (A * x).requires_grad
 
 
-def test_beside_products_scipys_own_matrix_refuses_a_tensor():
+OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dia", "bsr", "lil", "dok"])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64"])
+@pytest.mark.parametrize("sign", OPERATORS)
+def test_operators_of_scipys_own_matrix_and_a_tensor_are_recorded(format, kind, dtype, sign):
+    dense = np.array([[1, 2, 0], [0, 3, 4]]).astype(dtype)
+    A, of = getattr(scipy.sparse, f"{format}_{kind}")(dense), OPERATORS[sign]
+    rng = np.random.default_rng(1)
+    others = [np.asarray(1.7), rng.uniform(0.5, 1.5, (2, 3)), rng.uniform(0.5, 1.5, (1, 3))]
+    if kind == "array":
+        others.append(rng.uniform(0.5, 1.5, 3))
+    others += [other + 0.5j for other in others]
+    whole = lambda found: np.asarray(found.toarray() if hasattr(found, "toarray") else found)
+    for other in others:
+        for left in (True, False):
+            call = of if left else (lambda A, x: of(x, A))
+            try:
+                plain = whole(call(A, other))
+            except (TypeError, ValueError, NotImplementedError):
+                with pytest.raises((TypeError, ValueError, NotImplementedError)):
+                    call(A, ag.tensor(other, requires_grad=True))
+                continue
+            t = ag.tensor(other, requires_grad=True)
+            if sign in "+-" and other.ndim == 0:  # which a dok_array alone takes
+                with pytest.raises(TypeError, match="number that is not zero"):
+                    call(A, t)
+                continue
+            found = call(A, t)
+            found = found.toarray() if hasattr(found, "toarray") else getattr(found, "A", found)
+            assert found.requires_grad
+            np.testing.assert_allclose(found.numpy(), plain, rtol=1e-6 if dtype == "float32" else 1e-13)
+            weights = rng.normal(size=plain.shape) + (1j if found.dtype.kind == "c" else 0.0)
+            direction = rng.normal(size=other.shape) + (0.3j if np.iscomplexobj(other) else 0.0)
+            (g,) = ag.autograd.grad([found], [t], [ag.asarray(weights.astype(found.dtype))])
+            wide, step = A.astype(np.result_type(A.dtype, "float64")), 1e-4
+            up, down = (whole(call(wide, other + h * direction)) for h in (step, -step))
+            slope = (up - down) / (2 * step)
+            expected = np.sum((np.conj(weights) * slope).real)
+            assert np.sum((np.conj(g.numpy()) * direction).real) == pytest.approx(expected, rel=1e-5, abs=1e-7)
+
+
+def test_methods_of_scipys_own_matrix_refuse_a_tensor():
     A = scipy.sparse.csr_array(np.eye(2))
     x = ag.tensor(np.ones((2, 2)), requires_grad=True)
-    for operation in (lambda: A + x, lambda: A * x, lambda: np.asarray(x), lambda: A.multiply(x), lambda: x - A):
+
+    class Scaled:
+        def __mul__(self, other):
+            return A.multiply(other)
+
+    for operation in (lambda: np.asarray(x), lambda: A.multiply(x), lambda: A.maximum(x), lambda: Scaled() * x):
         with pytest.raises(TypeError):
             operation()
+
+
+def test_programs_with_sparse_constants_are_differentiated():
+    L = scipy.sparse.diags_array([1.0, -2.0, 1.0], offsets=[-1, 0, 1], shape=(4, 4), format="csr")
+
+    def energy(a, h, d, v):
+        return v @ ((L * a / h**2 + d) @ v)
+
+    v, d = np.arange(1.0, 5.0), np.ones((4, 4))
+    by_a, by_h = ag.grad(energy, argnums=(0, 1))(0.7, 0.5, d, v)
+    assert by_a == pytest.approx(v @ (L @ v) / 0.25)
+    assert by_h == pytest.approx(-2 * 0.7 * (v @ (L @ v)) / 0.125)
+    np.testing.assert_allclose(ag.grad(energy, argnums=2)(0.7, 0.5, d, v), np.outer(v, v))
 
 
 def test_an_elementwise_product_takes_the_elements_of_the_pattern():

@@ -285,12 +285,21 @@ cdef object values_of(TensorBase t, str how, object dtype=None):
 
 # Note [Sparse matrices beside Tensors]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# Before `A @ t` a sparse matrix of SciPy's asks `numpy.asanyarray(t)`, and leaves the operator to the Tensor where the
-# answer is an object without axes, "not interpretable as an array". A Tensor that requires grad refuses that conversion
-# everywhere else, as its gradient would be lost; there it gives such an object, and its own operator follows. The place
-# is known by the calling frame. Guarded by tests/scipy_rules/test_sparse_constants.py.
+# Before `A @ t`, `A * t` and `A / t` a sparse matrix of SciPy's asks `numpy.asanyarray(t)`, and leaves the operator to
+# the Tensor where the answer is an object without axes, "not interpretable as an array". A Tensor that requires grad
+# refuses that conversion everywhere else, as its gradient would be lost; there it gives such an object, and its own
+# operator follows. The place is known by the calling frames: `A.multiply(t)`, a method, would give its caller
+# NotImplemented, and is refused. Guarded by tests/scipy_rules/test_sparse_constants.py.
+_ASKED_IN = {                            # functions of SciPy's that ask, and the operators that call them, in turn
+    "_matmul_dispatch": (),
+    "_multiply_2d_with_broadcasting": ("multiply", "__mul__"),
+    "multiply": ("__mul__",),            # of three axes
+    "_divide": ("__truediv__",),
+}
+
+
 cdef bint asked_by_sparse() except -1:
-    """Whether the calling Python frame is SciPy's, deciding who computes a product with a sparse matrix."""
+    """Whether the calling Python frame is SciPy's, deciding who computes an operator of a sparse matrix."""
     cdef object frame
     try:
         frame = sys._getframe(0)
@@ -298,8 +307,23 @@ cdef bint asked_by_sparse() except -1:
         return False
     while frame is not None and frame.f_code.co_filename.endswith(".pyx"):
         frame = frame.f_back
-    return (frame is not None and frame.f_code.co_name == "_matmul_dispatch"
-            and str(frame.f_globals.get("__name__")).startswith("scipy.sparse"))
+    if not of_sparse(frame):
+        return False
+    callers = _ASKED_IN.get(frame.f_code.co_name)
+    if callers is None:
+        return False
+    for name in callers:
+        frame = frame.f_back
+        while of_sparse(frame) and frame.f_code.co_name == "multiply" != name:  # a class's own method, after its base's
+            frame = frame.f_back
+        if not of_sparse(frame) or frame.f_code.co_name != name:
+            return False
+    return True
+
+
+cdef bint of_sparse(object frame) except -1:
+    """Whether a Python frame is of scipy.sparse."""
+    return frame is not None and str(frame.f_globals.get("__name__")).startswith("scipy.sparse")
 
 
 cdef bint is_asked_by_name() except -1:

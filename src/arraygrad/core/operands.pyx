@@ -28,7 +28,7 @@ cdef extern from "Python.h":
 # (5) A computed integer without axes is like a scalar of NumPy's (Note [Scalars]): it repeats sequences
 #     and text, `[0] * mask.sum()`. One that was made as an array multiplies their elements, and so does a real number,
 #     by which nothing can be repeated.
-# (6) Products of SciPy's own sparse matrices and a Tensor that requires grad are those of arraygrad.scipy.sparse, which
+# (6) Operators of SciPy's own sparse matrices and a Tensor that requires grad are those of arraygrad.scipy.sparse, and
 #     are recorded. For `A @ t` see Note [Sparse matrices beside Tensors]. So are all operations of cupyx's matrices and
 #     Tensors, whether they require grad or not: cupyx leaves those to the Tensor.
 # (7) An object of a class that the program derives from numpy.ndarray becomes in adopted calls one of the same class
@@ -93,7 +93,7 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
     done[0] = True
     if cls is not list and cls is not tuple:
         if op.entry.operator in _OF_SPARSE and str(cls.__module__).startswith(_SPARSE):
-            if str(cls.__module__).startswith("cupyx") or (t.tracked and op.entry.operator in ("matmul", "mul")):
+            if str(cls.__module__).startswith("cupyx") or (t.tracked and (on_left or op.entry.operator != "truediv")):
                 return beside_sparse(op.entry.operator, x, t, on_left)                          # (6)
         if not on_left and gives_way(x):
             if str(cls.__module__).partition(".")[0] not in _KNOW_NO_TENSORS:

@@ -233,4 +233,6 @@ def _kind(a):
     """What of an argument decides on a result's dtype: its own, or its class where it is Python's."""
     if isinstance(a, list | tuple):
         a = host(a)
+    if isinstance(a, numpy.generic):
+        return type(a)  # a scalar, as some functions ask for
     return getattr(raw_array(a) if isinstance(a, Tensor) else a, "dtype", None) or type(a)

@@ -11,9 +11,10 @@ import functools
 
 from arraygrad.transforms import gradients
 
-__all__ = ["grad", "jacobian", "value_and_grad", "vjp"]
+__all__ = ["grad", "jacobian", "jvp", "value_and_grad", "vjp"]
 
 grad = functools.partial(gradients.grad, adopt=False)
 jacobian = functools.partial(gradients.jacobian, adopt=False)
+jvp = functools.partial(gradients.jvp, adopt=False)
 value_and_grad = functools.partial(gradients.value_and_grad, adopt=False)
 vjp = functools.partial(gradients.vjp, adopt=False)

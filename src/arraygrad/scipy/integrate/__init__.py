@@ -6,7 +6,7 @@ May import: scipy._declare and this folder, SciPy.
 from scipy import integrate as _integrate
 
 from arraygrad.scipy._declare import mirror as _mirror
-from arraygrad.scipy.integrate import _equations, _functions, _samples, _sums
+from arraygrad.scipy.integrate import _boxes, _equations, _functions, _samples, _sums
 from arraygrad.scipy.integrate._chapter import NAMES
 
 globals().update(NAMES)

@@ -1,4 +1,4 @@
-"""Integrals and sums whose gradient is one of the same kind, term by term, and integrals over boxes.
+"""Integrals and sums whose gradient is one of the same kind, term by term.
 
 May import: arraygrad, autograd.function_snapshots, core.tensor, scipy._declare, scipy._callbacks, scipy.integrate,
 transforms, numpy, SciPy.
@@ -17,6 +17,7 @@ from arraygrad.scipy._callbacks import lifted, tracked
 from arraygrad.scipy._declare import REGISTRY, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy.integrate._adaptive import ROUNDED, integral_of_a_gradient, warn
+from arraygrad.scipy.integrate._boxes import nodes_and_weights
 from arraygrad.scipy.integrate._chapter import CHAPTER
 from arraygrad.scipy.integrate._functions import LEIBNIZ
 from arraygrad.transforms.following import vjp
@@ -62,7 +63,7 @@ def _values(a, b, args, f, region):
 @functools.cache
 def _kronrod():
     """(nodes in the unit interval, weights, weights of Gauss' rule of ten nodes among them)."""
-    nodes, weights = _rule("gk21", 1)
+    nodes, weights = nodes_and_weights("gk21", 1)
     nodes = nodes[:, 0]
     gauss, inner = special.roots_legendre(10)
     away = np.abs(nodes[:, None] - 0.5 * (1.0 + gauss))
@@ -240,43 +241,3 @@ def _termwise(name, ends):
 
 _termwise("tanhsinh", True)
 _termwise("nsum", False)
-
-
-# -- boxes ------------------------------------------------------------------------------------------------------------
-
-
-def _rule(name, d):
-    """(nodes, weights) of SciPy's rule in the unit cube: its result for functions that are 1 at one node."""
-    nodes = []
-
-    def f(x):
-        nodes.append(np.asarray(x))
-        n = len(nodes[0])
-        return np.eye(n) if len(nodes) == 1 else np.zeros((len(x), n))  # then it estimates the error
-
-    found = integrate.cubature(f, np.zeros(d), np.ones(d), rule=name, max_subdivisions=0, rtol=np.inf)
-    return nodes[0], np.asarray(found.estimate)
-
-
-@CHAPTER.composition("cubature", "a b args", "the function itself, at the nodes of the regions")
-def _cubature(f, a, b, *, rule="gk21", rtol=1e-8, atol=0, max_subdivisions=10000, args=(), workers=1, points=None):
-    low, high = (np.atleast_1d(np.asarray(raw(v), dtype=float)) for v in (a, b))
-    if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))) or not isinstance(rule, str):
-        raise NotDifferentiable("arraygrad.scipy.integrate.cubature: finite limits and rules by name have derivatives")
-    plain = tuple(raw(v) for v in args)
-    result = integrate.cubature(lambda x: raw(f(x, *plain)), low, high, rule=rule, rtol=rtol, atol=atol,
-                                max_subdivisions=max_subdivisions, workers=workers, points=points)  # fmt: skip
-    nodes, weights = _rule(rule, low.size)
-    a, b = (ag.reshape(ag.astype(ag.asarray(v), ag.float64), (-1,)) for v in (a, b))
-    size = b - a
-    volume = ag.prod(size)
-    total = 0.0
-    for region in result.regions:
-        # Each region keeps its place in the box.
-        start, extent = (region.a - low) / (high - low), (region.b - region.a) / (high - low)
-        at = a + size * (start + extent * nodes)
-        share = ag.asarray(weights * np.prod(extent)) * volume
-        total = total + ag.tensordot(share, ag.asarray(f(at, *args)), axes=1)
-    result.estimate = total
-    result.pop("regions", None) if hasattr(result, "pop") else delattr(result, "regions")
-    return result

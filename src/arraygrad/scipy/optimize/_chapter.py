@@ -12,7 +12,7 @@ from arraygrad.implicit.common import Arguments, ConvergenceError, array_functio
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
 from arraygrad.scipy._callbacks import bound, lifted, tracked
 from arraygrad.scipy._declare import Chapter, raw
-from arraygrad.scipy._guards import holds_numbers, holds_tensor
+from arraygrad.scipy._guards import NotDifferentiable, holds_numbers, holds_tensor
 from arraygrad.scipy._told import telling
 
 __all__ = ["CHAPTER", "IMPLICIT", "NAMES", "Problem", "Unconverged", "recorded_result"]
@@ -64,7 +64,15 @@ class Problem:
 
     def solution(self, x, residual=None):
         """SciPy's solution x of residual(x, *arguments) = 0, recorded; the residual is `f` where none is given."""
-        x = np.asarray(x, dtype=float) if np.asarray(x).dtype.kind != "f" else np.asarray(x)
+        x = np.asarray(x)
+        if x.dtype.kind == "c":
+            if not tracked(self.arguments.tensors):
+                return x[()]
+            raise NotDifferentiable(
+                f"arraygrad.{self.name}: the derivative of a complex solution has no rule. Give real and imaginary "
+                "parts as unknowns of their own, two equations for scipy.optimize.root"
+            )
+        x = x.astype(float) if x.dtype.kind != "f" else x
         return self.arguments.attach(_Root(self.name, residual or self.f, x, self.arguments, None, TOLERANCE))
 
     def helper(self, f):

@@ -33,7 +33,8 @@ for _name in ("brentq", "brenth", "ridder", "bisect", "toms748"):
 def _newton(func, x0, fprime=None, args=(), tol=1.48e-8, maxiter=50, fprime2=None, x1=None, rtol=0.0,
             full_output=False, disp=True):  # fmt: skip
     problem = Problem("newton", func, args, start=x0)
-    x0 = np.asarray(raw(x0), dtype=float)[()]
+    x0 = np.asarray(raw(x0))
+    x0 = x0.astype(np.result_type(x0, np.float64))[()]  # complex starts find complex roots
     found = optimize.newton(problem.raw, x0, problem.helper(fprime), (), raw(tol), maxiter, problem.helper(fprime2),
                             raw(x1), raw(rtol), full_output, disp)  # fmt: skip
     if not full_output:

@@ -234,7 +234,7 @@ class Matrix(Base):
         """A * number or A / number: the pattern stays."""
         self._settle()
         plain = with_number(self._host, host(number))
-        if not plain.data.shape == self._structure.data.shape or self.format in ("lil", "dok"):
+        if self.format in ("lil", "dok") or plain.data.shape != self._structure.data.shape:
             places, values = entries(self)
             return matched(plain, places, with_number(values, number))
         made = Matrix(self)

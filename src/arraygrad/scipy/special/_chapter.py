@@ -88,6 +88,8 @@ def as_ufuncs():
         theirs = getattr(special, name, None)
         if name in ("polygamma", "multigammaln") or (isinstance(theirs, np.ufunc) and theirs.nin > 1):
             NAMES[name] = _with_precision(name, NAMES[name], theirs)
+            if f"special.{name}" in REGISTRY:  # which adopted calls take
+                REGISTRY[f"special.{name}"].function = NAMES[name]
     for name, function in list(NAMES.items()):
         theirs = getattr(special, name, None)
         if isinstance(theirs, np.ufunc):

@@ -418,8 +418,13 @@ def _yeojohnson(x, lmbda=None):
 
 @of_samples("boxcox_llf", "lmb data", "Box and Cox (1964)", samples="data")
 def _boxcox_llf(lmb, data):
-    spread = ag.var(_box(data, lmb), axis=-1)
-    return (lmb - 1.0) * ag.sum(ag.log(data), axis=-1) - 0.5 * data.shape[-1] * ag.log(spread)
+    # var(box(x)) = s**(2 lmb) var(box(x / s)) for any constant s: with the element of the greatest power no power of
+    # x / s is more than 1, and the offset 1 / lmb of `box` hides none of them.
+    power, values = np.asarray(raw(lmb)), np.asarray(raw(data))
+    ends = np.max(values, axis=-1, keepdims=True), np.min(values, axis=-1, keepdims=True)
+    scale = np.where(power >= 0, *ends)
+    spread = ag.log(ag.var(_box(data / scale, lmb), axis=-1)) + 2.0 * lmb * np.log(scale)[..., 0]
+    return (lmb - 1.0) * ag.sum(ag.log(data), axis=-1) - 0.5 * data.shape[-1] * spread
 
 
 @of_samples("yeojohnson_llf", "lmb data", "Yeo and Johnson (2000)", samples="data")
