@@ -1,6 +1,6 @@
 """One run of the suite in a process of its own, and its result.
 
-May import: expected; arraygrad.tools.progress inside a function.
+May import: expected; arraygrad._progress inside a function.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _follow(
     """pytest's exit status and output; shows how far it is, or with `verbose` lets it show its output itself."""
     if verbose:
         return subprocess.run(command, cwd=folder, env=environment, check=False).returncode, ""
-    from arraygrad.tools.progress import progress  # here: that arraygrad is missing is told by the command
+    from arraygrad._progress import progress  # here: that arraygrad is missing is told by the command
 
     lines = []
     # What pytest writes comes line by line, each with the percentage of tests that are done.
