@@ -274,7 +274,10 @@ cdef object array_like(Op op, object x, bint on_left, Backend backend):
             raise
         return NotImplemented
     if other is not backend and not is_single(x):
-        raise mixed(op, backend, other)
+        found = backend.of_another(x)
+        if found is None:
+            raise mixed(op, backend, other)
+        return found
     return x
 
 

@@ -28,13 +28,17 @@ import numpy
 
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import noting_class, raw
+from arraygrad.implicit.large_states import LARGEST, OneByOne, products_at, walked
 from arraygrad.implicit.many_steps import Calls, NoForm, Noted, Points, carried, jacobians, room
+from arraygrad.implicit.multistep import gradients, histories
 
 __all__ = ["Again", "Interpolated", "Solution", "noting"]
 
 _BYTES = 1 << 27  # of interpolants, which are kept
 _SMALL = 64  # states of so many values at most
 _NODES = 8  # of a step
+_STAGES = 3  # of a step of Radau's method itself
+_TOGETHER_LARGE, _MATRICES = 1 << 16, 1 << 22  # numbers of large states, and of Jacobians, that go together
 _TOGETHER, _FEW = (4, 2), 4  # how many steps are taken as one at first, where that makes more than a few
 _HALVINGS = 5
 _PIECES = 20000  # of steps, at most
@@ -86,12 +90,19 @@ def noting(method, beside=None):
     if cls not in orders:
         return method, None
     order, solution = orders[cls], Interpolated()
+    solution.discrete = cls is integrate.Radau
+
+    of_large = histories().get(cls)
 
     def begin(solver):
-        solution.begin(solver.t, solver.y)
+        large = of_large is not None and solver.y.size > _SMALL and solver.y.dtype.kind == "f"
+        solution.begin(solver.t, solver.y, of_large(solver) if large else None)
 
     def add(solver):
-        solution.add(solver.t, solver.dense_output(), order(solver), solver.y.nbytes)
+        if solution.history is None:
+            solution.add(solver.t, solver.dense_output(), order(solver), solver.y.nbytes)
+        else:
+            solution.add_to_history(solver)
         if beside is not None:
             beside(solver.t, solver.y)
 
@@ -113,10 +124,14 @@ class Solution(Noted):
         return (
             len(self.times) > 1
             and self.start.dtype.kind == "f"
-            and self.start.size <= _SMALL
+            and self.start.size <= LARGEST
             and all(not isinstance(one, Tensor) and raw(one).dtype.kind == "f" for one in arrays)
-            and room(self.start.size, _NODES, arrays) >= 1
+            and (room(self.start.size, _NODES, arrays) >= 1 if self.start.size <= _SMALL else self.serves_large())
         )
+
+    def serves_large(self):
+        """The same for a state of more values than collocation is for."""
+        return False
 
     def pull(self, f, arguments, g, times, arrays, dtype=None, tolerance=1e-6):
         """Gradients as Trajectory.pull in runge_kutta.py gives them; `arrays` are such that `serves` says so.
@@ -127,6 +142,10 @@ class Solution(Noted):
         calls = Calls.of(f, arguments, list(arrays[1:] if first_of_all else arrays), dtype)
         calls.together = self.calls_together(f)
         g, times = numpy.asarray(g, dtype=float), numpy.asarray(times, dtype=float)
+        if self.start.size > _SMALL:
+            found = self.of_large(calls, g, times)
+            self.together = calls.together
+            return _fitted(found if first_of_all else found[1:], arrays)
         for ends in self._cuts():
             found, differences = self._gradients(calls, g, times, ends)
             self.together = calls.together
@@ -137,7 +156,7 @@ class Solution(Noted):
                 (numpy.max(numpy.abs(x), initial=0.0) for x in pair) for pair in zip(differences, found, strict=True)
             ]
             if all(not difference > bound * size for difference, size in sizes):
-                return [numpy.asarray(a, dtype=raw(b).dtype) for a, b in zip(found, arrays, strict=True)]
+                return _fitted(found, arrays)
         return None
 
     def _cuts(self):
@@ -192,12 +211,67 @@ class Solution(Noted):
             return jacobians(pull, *y.shape), lambda cotangents: pull(cotangents)[1:]
 
 
-class Interpolated(Solution):
-    """A solution by the interpolants of its steps."""
+def _fitted(found, arrays):
+    """Gradients as arrays of the dtypes of what they are by; None is zero."""
+    return [
+        numpy.zeros_like(raw(b)) if a is None else numpy.asarray(a, dtype=raw(b).dtype)
+        for a, b in zip(found, arrays, strict=True)
+    ]
 
-    def begin(self, t, y):
+
+class Interpolated(Solution):
+    """A solution by the interpolants of its steps, or, for a large state, by the `History` of a multistep method."""
+
+    history = None
+
+    def begin(self, t, y, history=None):
         """Note the start."""
         self.times, self.start, self._pieces, self._bytes = [t], y.copy(), [], 0
+        self.history, self._made = history, None
+        if history is not None:
+            self.times = history.times
+
+    def add_to_history(self, solver):
+        """Note a step that was accepted."""
+        if self._bytes > _BYTES:
+            return
+        self.history.add(solver)
+        self._bytes += solver.y.nbytes
+        if self._bytes > _BYTES:
+            self.times = self.times[:1]
+
+    def serves_large(self):
+        """As the base says."""
+        if self.history is None:
+            return bool(self._pieces) and self.discrete
+        if self._made is None:
+            made = [self.history.step(n) for n in range(len(self.times) - 1)]
+            self._made = made if self.history.consistent(made) else []
+        return bool(self._made)
+
+    def of_large(self, calls, g, times):
+        """[gradient by the start, *by the parameters]: those of the solver's own steps."""
+        if self.history is not None:
+            return gradients(self.history, self._made, calls, g, times)
+        tableau, n = _radau(_STAGES), self.start.size
+        ends = numpy.asarray(self.times)
+        points = Points(ends, times, g)
+        most = max(min(_TOGETHER_LARGE // (tableau.size * n), _MATRICES // (n * n)), 1)
+        after, grown, last = numpy.zeros(n), [None] * len(calls.parameters), points.last + 1
+        while last > 0:
+            first = max(last - most, 0)
+            h = numpy.diff(ends[first : last + 1])
+            t = (ends[first:last, None] + tableau.c * h[:, None]).reshape(-1)
+            y = self.states(t, ends)
+            try:
+                products = products_at(calls, t, y, None, True)[1]
+            except NoForm:
+                products = OneByOne(calls, t, y)
+            block = [(slice(0, tableau.size), products)]
+            after, parts = walked(tableau, h, block, after, *points.within(tableau, first, last))
+            grown = [b if a is None else a if b is None else a + b for a, b in zip(grown, parts, strict=True)]
+            last = first
+        return [points.at_start + after, *grown]
 
     def add(self, t, piece, order, size):
         """Note a step that was accepted, its interpolant of states of so many bytes, and the order of the method."""
@@ -211,6 +285,8 @@ class Interpolated(Solution):
 
     def known(self):
         """{time: state} of the ends of all steps; None where they are not kept."""
+        if self.history is not None:
+            return dict(zip(map(float, self.times), self.history.states, strict=False))
         return _Ends(self.times, self.start, self._pieces) if self._pieces else None
 
     def states(self, times, ends):

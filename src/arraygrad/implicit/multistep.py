@@ -1,0 +1,294 @@
+"""The discrete adjoint of SciPy's multistep methods, BDF and LSODA, for states of many values.
+
+May import: implicit.columns, implicit.large_states, implicit.many_steps, numpy; scipy inside functions.
+
+Note [Steps with a history]
+~~~~~~~~~~~~~~~~~~~~~~~~~~~
+(1) A multistep method keeps an array z of a few rows: the state and its scaled derivatives (LSODA, Nordsieck's form) or
+    backward differences (BDF). A step of the length h makes z_n = B z + l a, where a solves
+    a = c f(t_n, w.z + e a) - v.z. B, l, c, w, e, v depend on the order and the lengths of this step and the one before
+    alone; a change of order or length is a matrix, too, and part of B. A value between the ends of steps is q(t).z_n.
+(2) So backwards each step is one linear system, (I - e c J^T) p = l.Z, with J at the end of the step and Z the gradient
+    by z_n, and small products. An Adams step, which the solver takes by iteration, takes as many iterations backwards
+    as it took forwards, that is products with J and no system. Lengths and orders are constants: the gradient is that
+    of the computed solution, up to what the solver's iterations left.
+(3) The solver does not say all that it does (LSODA may begin anew with the order 1, where steps fail), and a release
+    of SciPy may do something else. So at each step a random sum of the components of z is noted, and (1) has to
+    give it from that of the step before. Where it does not, `serves` is False, and the adjoint equation is integrated.
+(4) Kept are times, states, orders, lengths, and these sums.
+Source: Hindmarsh (1983), "ODEPACK"; Gear (1971), "Numerical initial value problems", 9.2; Shampine, Reichelt (1997),
+"The MATLAB ODE suite" (the differences of BDF).
+Guarded by tests/implicit/test_large_states.py.
+"""
+
+import functools
+
+import numpy
+
+from arraygrad.implicit.columns import NoForm
+from arraygrad.implicit.large_states import LARGEST, OneByOne, products_at
+from arraygrad.implicit.many_steps import Points
+
+__all__ = ["histories"]
+
+_ROWS = 14  # of z, of the highest order, with one more for the next
+_POINTS, _MATRICES = 1 << 16, 1 << 23  # numbers of states, and of Jacobians, that go together
+_FEWEST, _MOST = 2, 4  # iterations of an Adams step
+_CLOSE, _LOST = 1e-6, 256.0 * numpy.finfo(float).eps  # what sums of z may be apart: relative, and by rounding
+_SOLVED, _REFINED = 1e-12, 8  # how exact a system is solved by iteration, and by how many of them
+
+
+class History:
+    """The steps of one solver. `add(solver)` notes a step that was accepted."""
+
+    def __init__(self, solver):
+        self.times, self.states = [solver.t], [solver.y.copy()]
+        self.weights = numpy.random.default_rng(13).uniform(0.5, 1.5, solver.y.size)
+        self.orders, self.after, self.lengths, self.sums, self.iterations = [], [], [], [], []
+        self._evaluations = solver.nfev
+
+    def add(self, solver):
+        """Note a step that was accepted."""
+        self.times.append(solver.t)
+        self.states.append(solver.y)
+        order, after, length, scale, rows, iterated = self.told(solver)
+        self.orders.append(order)
+        self.after.append(after)
+        self.lengths.append(length)
+        self.sums.append((scale, rows.dot(self.weights)))
+        made, self._evaluations = solver.nfev - self._evaluations, solver.nfev
+        self.iterations.append(min(max(made, _FEWEST), _MOST) if iterated else 0)
+
+    def step(self, n):
+        """(B, l, w, v, e, c) of step n, from z_n-1 in the scale of the step before to z_n in that of the step."""
+        ratio = self.lengths[n] / self.lengths[n - 1] if n else 1.0
+        form = self.form(n)
+        scaled = self.scaled(self.orders[n], ratio)
+        rows = self.orders[n] + 1
+        before, row, subtracted, added, e, c = form
+        matrix = numpy.zeros((_ROWS, _ROWS))
+        matrix[:rows, :rows] = before @ scaled
+        w, v, column = numpy.zeros((3, _ROWS))
+        w[:rows], v[:rows], column[: len(added)] = row @ scaled, subtracted @ scaled, added
+        return matrix, column, w, v, e, c
+
+    def told_by(self, n, times):
+        """q (_ROWS, m): values at times (m,) within step n are q.z_n."""
+        raise NotImplementedError
+
+    def consistent(self, made):
+        """Whether the noted sums follow from each other by the steps `made`."""
+        for n in range(1, len(self.sums)):
+            (before_scale, before), (scale, now) = self.sums[n - 1 : n + 1]
+            matrix, column, w, _, e, _ = made[n]
+            z = numpy.zeros(_ROWS)
+            rows = min(len(before), self.orders[n] + 1)
+            if rows < self.orders[n] + 1:
+                return False
+            z[:rows] = self.scaled(rows - 1, self.lengths[n - 1] / before_scale) @ before[:rows]
+            y = float(self.states[n + 1].dot(self.weights))
+            a = (y - w @ z) / e
+            found, size = matrix @ z + column * a, numpy.abs(matrix) @ numpy.abs(z) + numpy.abs(column * a)
+            rows, rescaled = len(now), self.scaled(len(now) - 1, scale / self.lengths[n])
+            found, size = rescaled @ found[:rows], numpy.abs(rescaled) @ size[:rows]
+            lost = _LOST * abs(y) * (numpy.abs(rescaled) @ numpy.abs(column[:rows])) / abs(e)
+            if not numpy.all(numpy.abs(found - now) <= _CLOSE * size + lost):
+                return False
+        return True
+
+
+class LsodaHistory(History):
+    """Nordsieck's array of LSODA."""
+
+    def told(self, solver):
+        inner = solver._lsoda_solver._integrator
+        real, whole = inner.rwork, inner.iwork
+        order, after, n = int(whole[13]), int(whole[14]), solver.n
+        rows = real[20 : 20 + (after + 1) * n].reshape(after + 1, n)
+        self._stiff = int(whole[18]) == 2
+        return (order, self._stiff), after, float(real[10]), float(real[11]), rows, not self._stiff
+
+    def add(self, solver):
+        super().add(solver)
+        order, self.orders[-1] = self.orders[-1], self.orders[-1][0]
+        self.kinds.append(order[1])
+
+    def __init__(self, solver):
+        super().__init__(solver)
+        self.kinds = []
+
+    def form(self, n):
+        """(B, w, v of the predicted array, l, e, c) before what changes the length."""
+        p = self.orders[n]
+        pascal, weights = _pascal(p + 1), _nordsieck(p, self.kinds[n])
+        return pascal, pascal[0], pascal[1], weights, weights[0], self.lengths[n]
+
+    @staticmethod
+    def scaled(order, ratio):
+        """The matrix of a change of length by a ratio."""
+        return numpy.diag(ratio ** numpy.arange(order + 1.0))
+
+    def told_by(self, n, times):
+        q = numpy.zeros((_ROWS, len(times)))
+        q[: self.orders[n] + 1] = ((times - self.times[n + 1]) / self.lengths[n]) ** numpy.arange(self.orders[n] + 1)[
+            :, None
+        ]
+        return q
+
+
+class BdfHistory(History):
+    """Backward differences of SciPy's BDF."""
+
+    def __init__(self, solver):
+        super().__init__(solver)
+        self._order = solver.order
+        self._constants = solver.gamma, solver.alpha
+
+    def told(self, solver):
+        order, self._order = self._order, solver.order
+        rows = solver.D[: solver.order + 1]
+        length = self.times[-1] - self.times[-2]
+        return order, solver.order, length, solver.h_abs * solver.direction, rows, False
+
+    def form(self, n):
+        p = self.orders[n]
+        gamma, alpha = self._constants
+        subtracted = numpy.zeros(p + 1)
+        subtracted[1:] = gamma[1 : p + 1] / alpha[p]
+        return (
+            numpy.triu(numpy.ones((p + 1, p + 1))), numpy.ones(p + 1), subtracted, numpy.ones(p + 2), 1.0,
+            self.lengths[n] / alpha[p],
+        )  # fmt: skip
+
+    @staticmethod
+    def scaled(order, ratio):
+        """The matrix of a change of length by a ratio: differences of the same polynomial."""
+        return _differences(order, 1.0).T @ _differences(order, ratio).T if ratio != 1.0 else numpy.eye(order + 1)
+
+    def told_by(self, n, times):
+        q, i = numpy.zeros((_ROWS, len(times))), numpy.arange(self.after[n])[:, None]
+        h = self.lengths[n]
+        q[0] = 1.0
+        q[1 : self.after[n] + 1] = numpy.cumprod((times - self.times[n + 1] + i * h) / ((i + 1) * h), axis=0)
+        return q
+
+
+def _differences(order, ratio):
+    """What gives differences over steps of another length their values at the points that they stand for."""
+    i, j = numpy.arange(1, order + 1)[:, None], numpy.arange(1, order + 1)
+    found = numpy.zeros((order + 1, order + 1))
+    found[0] = 1.0
+    found[1:, 1:] = (i - 1 - ratio * j) / i
+    return numpy.cumprod(found, axis=0)
+
+
+@functools.cache
+def _pascal(rows):
+    found = numpy.zeros((rows, rows))
+    found[0] = 1.0
+    for k in range(1, rows):
+        found[k, k:] = numpy.cumsum(found[k - 1, k - 1 : -1])
+    return found
+
+
+@functools.cache
+def _nordsieck(order, stiff):
+    """l of a method in Nordsieck's form: Adams and Moulton's, or the backward differentiation formula.
+
+    One more value follows: what the next higher derivative begins with where the order is raised.
+    """
+    factors = numpy.ones(1)
+    for i in range(1, order + stiff):
+        factors = numpy.convolve(factors, [1.0, 1.0 / i])
+    if stiff:
+        found = factors / factors[1]
+    else:
+        powers = numpy.arange(1, order + 1)
+        found = numpy.append(numpy.sum(factors / powers * (-1.0) ** (powers + 1)), factors / powers)
+    return numpy.append(found, found[-1] / (order + 1))
+
+
+def histories():
+    """{class of SciPy's solvers: class of its steps}."""
+    from scipy import integrate
+
+    return {integrate.BDF: BdfHistory, integrate.LSODA: LsodaHistory}
+
+
+def gradients(history, made, calls, g, times):
+    """[gradient by the start, *by the parameters] through the steps `made`, for g (n, m) by values at times (m,)."""
+    n, points = len(g), Points(history.times, times, g)
+    z, systems = numpy.zeros((_ROWS, n)), _Systems()
+    grown = [None] * len(calls.parameters)
+    last = points.last + 1
+    most = max(min(_POINTS // n, _MATRICES // (n * n)), 2)
+    inside = numpy.asarray(times)[points.numbers]
+    while last > 0:
+        first = max(last - most, 0)
+        t, y = numpy.asarray(history.times[first : last + 1]), numpy.asarray(history.states[first : last + 1])
+        stiff = not all(history.iterations[first:last])
+        try:
+            products = products_at(calls, t, y, None, stiff)[1]
+        except NoForm:
+            products = OneByOne(calls, t, y)
+        cotangents, rest = numpy.zeros(y.shape), numpy.zeros((_ROWS + 2, n))
+        for k in range(last - 1, first - 1, -1):
+            here = numpy.flatnonzero(points.steps == k)
+            if here.size:
+                z = z + history.told_by(k, inside[here]) @ g[:, points.numbers[here]].T
+            matrix, column, w, v, e, c = made[k]
+            given, at = column @ z, k + 1 - first
+            if history.iterations[k]:
+                p = given
+                for _ in range(history.iterations[k] - 1):
+                    p = given + (e * c) * products.transposed(at, p)
+                by_y = c * products.transposed(at, p)
+            else:
+                p = systems.solved(products, at, e * c, given)
+                by_y = (p - given) / e
+            cotangents[at] = c * p
+            rest[:_ROWS], rest[_ROWS], rest[_ROWS + 1] = z, p, by_y
+            z = numpy.concatenate([matrix.T, -v[:, None], w[:, None]], axis=1) @ rest
+        if not first:  # z before the first step is (y, h f(t, y))
+            cotangents[0] = history.lengths[0] * z[1]
+            start = z[0] + products.transposed(0, cotangents[0])
+        parts = products.by_parameters(cotangents)
+        grown = [b if a is None else a if b is None else a + b for a, b in zip(grown, parts, strict=True)]
+        last = first
+    if not points.last + 1:
+        start = numpy.zeros(n)
+    return [points.at_start + start, *grown]
+
+
+class _Systems:
+    """Solutions of (I - q J^T) p = b."""
+
+    def __init__(self):
+        self._known = None
+
+    def solved(self, products, k, q, b):
+        """The solution, with J that of a point k."""
+        from scipy import linalg
+
+        if products.constant:
+            if self._known is None or self._known[0] != (q, id(products)):
+                self._known = (q, id(products)), linalg.lu_factor(_system(products, k, q))
+            return linalg.lu_solve(self._known[1], b)
+        if not isinstance(products, OneByOne):
+            return numpy.linalg.solve(_system(products, k, q), b)
+        if self._known is not None:
+            found = numpy.zeros(b.shape)
+            bound, left = _SOLVED * float(numpy.max(numpy.abs(b), initial=0.0)), b
+            for _ in range(_REFINED):
+                found = found + linalg.lu_solve(self._known[1], left)
+                left = b - found + q * products.transposed(k, found)
+                if float(numpy.max(numpy.abs(left))) <= bound:
+                    return found
+        self._known = None, linalg.lu_factor(_system(products, k, q))
+        return linalg.lu_solve(self._known[1], b)
+
+
+def _system(products, k, q):
+    found = -q * products.matrix(k).T
+    found.flat[:: len(found) + 1] += 1.0
+    return found
