@@ -32,7 +32,7 @@ from arraygrad.implicit.large_states import LARGEST, OneByOne, products_at, walk
 from arraygrad.implicit.many_steps import Calls, NoForm, Noted, Points, carried, jacobians, room
 from arraygrad.implicit.multistep import gradients, histories
 
-__all__ = ["Again", "Interpolated", "Solution", "noting"]
+__all__ = ["Again", "Interpolated", "Solution", "Stepped", "noting"]
 
 _BYTES = 1 << 27  # of interpolants, which are kept
 _SMALL = 64  # states of so many values at most
@@ -74,10 +74,10 @@ class _Radau:
 _radau = functools.cache(_Radau)
 
 
-def noting(method, beside=None):
+def noting(method, beside=None, solution=None):
     """(a class of SciPy's implicit solvers that notes its steps, the `Interpolated`); (method, None) of another one.
 
-    `beside(t, y)` is told them as well.
+    `beside(t, y)` is told them as well. They are noted in `solution`, by default in a new one.
     """
     from scipy import integrate
 
@@ -89,7 +89,7 @@ def noting(method, beside=None):
     cls = getattr(integrate, method, method) if isinstance(method, str) else method
     if cls not in orders:
         return method, None
-    order, solution = orders[cls], Interpolated()
+    order, solution = orders[cls], Interpolated() if solution is None else solution
     solution.discrete = cls is integrate.Radau
 
     of_large = histories().get(cls)
@@ -222,7 +222,7 @@ def _fitted(found, arrays):
 class Interpolated(Solution):
     """A solution by the interpolants of its steps, or, for a large state, by the `History` of a multistep method."""
 
-    history = None
+    history, discrete = None, False
 
     def begin(self, t, y, history=None):
         """Note the start."""
@@ -245,8 +245,8 @@ class Interpolated(Solution):
         if self.history is None:
             return bool(self._pieces) and self.discrete
         if self._made is None:
-            made = [self.history.step(n) for n in range(len(self.times) - 1)]
-            self._made = made if self.history.consistent(made) else []
+            made = self.history.steps()
+            self._made = made if self.history.consistent(made) else ()
         return bool(self._made)
 
     def of_large(self, calls, g, times):
@@ -296,6 +296,36 @@ class Interpolated(Solution):
         parts = numpy.split(times, numpy.flatnonzero(numpy.diff(steps)) + 1)
         at = steps[numpy.cumsum([0, *map(len, parts[:-1])])]
         return numpy.concatenate([self._pieces[k](part).T for k, part in zip(at, parts, strict=True)])
+
+
+class Stepped(Interpolated):
+    """The large state of a solver that tells no steps: it is solved for once more, by SciPy's class of LSODA.
+
+    Parameters
+    ----------
+    start : numpy.ndarray (n,)
+    solve : callable
+        solve(cls) takes the steps of a class of SciPy's solvers from the first to the last time.
+    beside : callable
+        beside(t, y) is told the steps.
+    """
+
+    def __init__(self, start, solve, beside):
+        super().__init__()
+        self.begin(None, start)
+        self.times, self._solve, self._cls = [], solve, noting("LSODA", beside, self)[0]
+
+    @staticmethod
+    def is_for(size):
+        """Whether a state of so many values is large."""
+        return _SMALL < size <= LARGEST
+
+    def serves(self, arrays):
+        """As the base says; it is solved here, once."""
+        if self._solve is not None:
+            solve, self._solve = self._solve, None
+            solve(self._cls)
+        return super().serves(arrays)
 
 
 class _Ends(dict):

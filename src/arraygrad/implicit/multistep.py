@@ -22,6 +22,7 @@ Guarded by tests/implicit/test_large_states.py.
 """
 
 import functools
+import math
 
 import numpy
 
@@ -59,18 +60,13 @@ class History:
         made, self._evaluations = solver.nfev - self._evaluations, solver.nfev
         self.iterations.append(min(max(made, _FEWEST), _MOST) if iterated else 0)
 
-    def step(self, n):
-        """(B, l, w, v, e, c) of step n, from z_n-1 in the scale of the step before to z_n in that of the step."""
-        ratio = self.lengths[n] / self.lengths[n - 1] if n else 1.0
-        form = self.form(n)
-        scaled = self.scaled(self.orders[n], ratio)
-        rows = self.orders[n] + 1
-        before, row, subtracted, added, e, c = form
-        matrix = numpy.zeros((_ROWS, _ROWS))
-        matrix[:rows, :rows] = before @ scaled
-        w, v, column = numpy.zeros((3, _ROWS))
-        w[:rows], v[:rows], column[: len(added)] = row @ scaled, subtracted @ scaled, added
-        return matrix, column, w, v, e, c
+    def steps(self):
+        """(B (m, _ROWS, _ROWS), l, w, v (m, _ROWS), e, c (m,)) of the m steps, from z_n-1 in the scale of its step."""
+        raise NotImplementedError
+
+    def rescaled(self, ratios):
+        """The sums (m, _ROWS) after each step for steps that are longer by ratios (m,)."""
+        raise NotImplementedError
 
     def told_by(self, n, times):
         """q (_ROWS, m): values at times (m,) within step n are q.z_n."""
@@ -78,23 +74,20 @@ class History:
 
     def consistent(self, made):
         """Whether the noted sums follow from each other by the steps `made`."""
-        for n in range(1, len(self.sums)):
-            (before_scale, before), (scale, now) = self.sums[n - 1 : n + 1]
-            matrix, column, w, _, e, _ = made[n]
-            z = numpy.zeros(_ROWS)
-            rows = min(len(before), self.orders[n] + 1)
-            if rows < self.orders[n] + 1:
-                return False
-            z[:rows] = self.scaled(rows - 1, self.lengths[n - 1] / before_scale) @ before[:rows]
-            y = float(self.states[n + 1].dot(self.weights))
-            a = (y - w @ z) / e
-            found, size = matrix @ z + column * a, numpy.abs(matrix) @ numpy.abs(z) + numpy.abs(column * a)
-            rows, rescaled = len(now), self.scaled(len(now) - 1, scale / self.lengths[n])
-            found, size = rescaled @ found[:rows], numpy.abs(rescaled) @ size[:rows]
-            lost = _LOST * abs(y) * (numpy.abs(rescaled) @ numpy.abs(column[:rows])) / abs(e)
-            if not numpy.all(numpy.abs(found - now) <= _CLOSE * size + lost):
-                return False
-        return True
+        matrices, columns, w, _, e, _ = made
+        orders, after = numpy.asarray(self.orders), numpy.asarray(self.after)
+        if numpy.any(orders[1:] > after[:-1]) or numpy.any(after > orders + 1):
+            return False
+        with numpy.errstate(all="ignore"):
+            z = self.rescaled(numpy.asarray(self.lengths) / [scale for scale, _ in self.sums])
+            before, now, columns = z[:-1], z[1:], columns[1:]
+            y = numpy.asarray(self.states[2:]).reshape(-1, self.weights.size) @ self.weights
+            a = (y - numpy.sum(w[1:] * before, axis=1)) / e[1:]
+            found = numpy.einsum("kij,kj->ki", matrices[1:], before) + columns * a[:, None]
+            size = numpy.einsum("kij,kj->ki", numpy.abs(matrices[1:]), numpy.abs(before)) + numpy.abs(columns * a[:, None])
+            lost = _LOST * numpy.abs(columns * (y / e[1:])[:, None])
+            kept = numpy.arange(_ROWS) <= after[1:, None]
+            return bool(numpy.all((numpy.abs(found - now) <= _CLOSE * size + lost) | ~kept))
 
 
 class LsodaHistory(History):
@@ -117,16 +110,19 @@ class LsodaHistory(History):
         super().__init__(solver)
         self.kinds = []
 
-    def form(self, n):
-        """(B, w, v of the predicted array, l, e, c) before what changes the length."""
-        p = self.orders[n]
-        pascal, weights = _pascal(p + 1), _nordsieck(p, self.kinds[n])
-        return pascal, pascal[0], pascal[1], weights, weights[0], self.lengths[n]
+    def steps(self):
+        pascal, columns = _of_nordsieck()
+        orders, lengths = numpy.asarray(self.orders), numpy.asarray(self.lengths)
+        ratios = numpy.append(1.0, lengths[1:] / lengths[:-1])
+        matrices = pascal[orders] * (ratios[:, None] ** numpy.arange(_ROWS))[:, None]
+        columns = columns[numpy.asarray(self.kinds, dtype=int), orders]
+        return matrices, columns, matrices[:, 0], matrices[:, 1], columns[:, 0], lengths
 
-    @staticmethod
-    def scaled(order, ratio):
-        """The matrix of a change of length by a ratio."""
-        return numpy.diag(ratio ** numpy.arange(order + 1.0))
+    def rescaled(self, ratios):
+        found = numpy.zeros((len(ratios), _ROWS))
+        for row, (_, sums) in zip(found, self.sums, strict=True):
+            row[: len(sums)] = sums
+        return found * ratios[:, None] ** numpy.arange(_ROWS)
 
     def told_by(self, n, times):
         q = numpy.zeros((_ROWS, len(times)))
@@ -150,20 +146,23 @@ class BdfHistory(History):
         length = self.times[-1] - self.times[-2]
         return order, solver.order, length, solver.h_abs * solver.direction, rows, False
 
-    def form(self, n):
-        p = self.orders[n]
-        gamma, alpha = self._constants
-        subtracted = numpy.zeros(p + 1)
-        subtracted[1:] = gamma[1 : p + 1] / alpha[p]
-        return (
-            numpy.triu(numpy.ones((p + 1, p + 1))), numpy.ones(p + 1), subtracted, numpy.ones(p + 2), 1.0,
-            self.lengths[n] / alpha[p],
-        )  # fmt: skip
+    def steps(self):
+        m, (gamma, alpha) = len(self.orders), self._constants
+        matrices, lengths = numpy.zeros((m, _ROWS, _ROWS)), numpy.asarray(self.lengths)
+        columns, w, v = numpy.zeros((3, m, _ROWS))
+        ratios = numpy.append(1.0, lengths[1:] / lengths[:-1])
+        for n, (p, ratio) in enumerate(zip(self.orders, ratios, strict=True)):
+            scaled = _change_of_length(p, ratio)
+            matrices[n, : p + 1, : p + 1] = numpy.cumsum(scaled[::-1], axis=0)[::-1]
+            columns[n, : p + 2], w[n, : p + 1] = 1.0, matrices[n, 0, : p + 1]
+            v[n, : p + 1] = (gamma[1 : p + 1] / alpha[p]) @ scaled[1:]
+        return matrices, columns, w, v, numpy.ones(m), lengths / alpha[self.orders]
 
-    @staticmethod
-    def scaled(order, ratio):
-        """The matrix of a change of length by a ratio: differences of the same polynomial."""
-        return _differences(order, 1.0).T @ _differences(order, ratio).T if ratio != 1.0 else numpy.eye(order + 1)
+    def rescaled(self, ratios):
+        found = numpy.zeros((len(ratios), _ROWS))
+        for row, ratio, (_, sums) in zip(found, ratios, self.sums, strict=True):
+            row[: len(sums)] = _change_of_length(len(sums) - 1, ratio) @ sums
+        return found
 
     def told_by(self, n, times):
         q, i = numpy.zeros((_ROWS, len(times))), numpy.arange(self.after[n])[:, None]
@@ -171,6 +170,13 @@ class BdfHistory(History):
         q[0] = 1.0
         q[1 : self.after[n] + 1] = numpy.cumprod((times - self.times[n + 1] + i * h) / ((i + 1) * h), axis=0)
         return q
+
+
+def _change_of_length(order, ratio):
+    """The matrix of a change of length by a ratio: differences of the same polynomial."""
+    if ratio == 1.0:
+        return numpy.eye(order + 1)
+    return _differences(order, 1.0).T @ _differences(order, ratio).T
 
 
 def _differences(order, ratio):
@@ -183,15 +189,17 @@ def _differences(order, ratio):
 
 
 @functools.cache
-def _pascal(rows):
-    found = numpy.zeros((rows, rows))
-    found[0] = 1.0
-    for k in range(1, rows):
-        found[k, k:] = numpy.cumsum(found[k - 1, k - 1 : -1])
-    return found
+def _of_nordsieck():
+    """(what predicts Nordsieck's array, for each order, l for each of two methods and order)."""
+    pascal, columns = numpy.zeros((_ROWS - 1, _ROWS, _ROWS)), numpy.zeros((2, _ROWS - 1, _ROWS))
+    whole = numpy.asarray([[math.comb(j, k) for j in range(_ROWS)] for k in range(_ROWS)], dtype=float)
+    for order in range(1, _ROWS - 1):
+        pascal[order, : order + 1, : order + 1] = whole[: order + 1, : order + 1]
+        for stiff in (0, 1):
+            columns[stiff, order, : order + 2] = _nordsieck(order, stiff)
+    return pascal, columns
 
 
-@functools.cache
 def _nordsieck(order, stiff):
     """l of a method in Nordsieck's form: Adams and Moulton's, or the backward differentiation formula.
 
@@ -220,6 +228,8 @@ def gradients(history, made, calls, g, times):
     n, points = len(g), Points(history.times, times, g)
     z, systems = numpy.zeros((_ROWS, n)), _Systems()
     grown = [None] * len(calls.parameters)
+    matrices, columns, w, v, e, c = made
+    backwards = numpy.concatenate([matrices.transpose(0, 2, 1), -v[:, :, None], w[:, :, None]], axis=2)
     last = points.last + 1
     most = max(min(_POINTS // n, _MATRICES // (n * n)), 2)
     inside = numpy.asarray(times)[points.numbers]
@@ -236,19 +246,18 @@ def gradients(history, made, calls, g, times):
             here = numpy.flatnonzero(points.steps == k)
             if here.size:
                 z = z + history.told_by(k, inside[here]) @ g[:, points.numbers[here]].T
-            matrix, column, w, v, e, c = made[k]
-            given, at = column @ z, k + 1 - first
+            given, at, q = columns[k].dot(z), k + 1 - first, e[k] * c[k]
             if history.iterations[k]:
                 p = given
                 for _ in range(history.iterations[k] - 1):
-                    p = given + (e * c) * products.transposed(at, p)
-                by_y = c * products.transposed(at, p)
+                    p = given + q * products.transposed(at, p)
+                by_y = c[k] * products.transposed(at, p)
             else:
-                p = systems.solved(products, at, e * c, given)
-                by_y = (p - given) / e
-            cotangents[at] = c * p
+                p = systems.solved(products, at, q, given)
+                by_y = (p - given) / e[k]
+            cotangents[at] = c[k] * p
             rest[:_ROWS], rest[_ROWS], rest[_ROWS + 1] = z, p, by_y
-            z = numpy.concatenate([matrix.T, -v[:, None], w[:, None]], axis=1) @ rest
+            z = backwards[k].dot(rest)
         if not first:  # z before the first step is (y, h f(t, y))
             cotangents[0] = history.lengths[0] * z[1]
             start = z[0] + products.transposed(0, cotangents[0])
