@@ -28,15 +28,16 @@ import numpy
 
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import noting_class, raw
-from arraygrad.implicit.large_states import LARGEST, OneByOne, products_at, walked
+from arraygrad.implicit.large_states import LARGEST, Between, OneByOne, products_at, walked
 from arraygrad.implicit.many_steps import Calls, NoForm, Noted, Points, carried, jacobians, room
 from arraygrad.implicit.multistep import gradients, histories
 
 __all__ = ["Again", "Interpolated", "Solution", "Stepped", "noting"]
 
 _BYTES = 1 << 27  # of interpolants, which are kept
-_SMALL = 64  # states of so many values at most
+_SMALL = 12  # values of a state for which collocation costs less than the solver's own steps
 _NODES = 8  # of a step
+_OFF, _MOST_OFF = 3e4, 2e-2  # tolerances that a gradient of the solver's own steps may be off, at most so much
 _STAGES = 3  # of a step of Radau's method itself
 _TOGETHER_LARGE, _MATRICES = 1 << 16, 1 << 22  # numbers of large states, and of Jacobians, that go together
 _TOGETHER, _FEW = (4, 2), 4  # how many steps are taken as one at first, where that makes more than a few
@@ -143,8 +144,10 @@ class Solution(Noted):
         calls.together = self.calls_together(f)
         g, times = numpy.asarray(g, dtype=float), numpy.asarray(times, dtype=float)
         if self.start.size > _SMALL:
-            found = self.of_large(calls, g, times)
+            found, error = self.of_large(calls, g, times)
             self.together = calls.together
+            if not error <= min(max(_OFF * tolerance, 1e-8), _MOST_OFF):
+                return None
             return _fitted(found if first_of_all else found[1:], arrays)
         for ends in self._cuts():
             found, differences = self._gradients(calls, g, times, ends)
@@ -250,14 +253,15 @@ class Interpolated(Solution):
         return bool(self._made)
 
     def of_large(self, calls, g, times):
-        """[gradient by the start, *by the parameters]: those of the solver's own steps."""
+        """([gradient by the start, *by the parameters] of the solver's own steps, how far that may be off, relative)."""
         if self.history is not None:
             return gradients(self.history, self._made, calls, g, times)
-        tableau, n = _radau(_STAGES), self.start.size
+        tableau, lower, n = _radau(_STAGES), _radau(_STAGES - 1), self.start.size
         ends = numpy.asarray(self.times)
-        points = Points(ends, times, g)
+        points, read = Points(ends, times, g), tableau.between(lower.c)
         most = max(min(_TOGETHER_LARGE // (tableau.size * n), _MATRICES // (n * n)), 1)
-        after, grown, last = numpy.zeros(n), [None] * len(calls.parameters), points.last + 1
+        after = below = numpy.zeros(n)
+        grown, last = [None] * len(calls.parameters), points.last + 1
         while last > 0:
             first = max(last - most, 0)
             h = numpy.diff(ends[first : last + 1])
@@ -267,11 +271,15 @@ class Interpolated(Solution):
                 products = products_at(calls, t, y, None, True)[1]
             except NoForm:
                 products = OneByOne(calls, t, y)
-            block = [(slice(0, tableau.size), products)]
+            block, fewer = ([(slice(0, s.size), p)] for s, p in ((tableau, products), (lower, Between(products, read))))
             after, parts = walked(tableau, h, block, after, *points.within(tableau, first, last))
+            below, _ = walked(lower, h, fewer, below, *points.within(lower, first, last))
             grown = [b if a is None else a if b is None else a + b for a, b in zip(grown, parts, strict=True)]
             last = first
-        return [points.at_start + after, *grown]
+        size = float(numpy.max(numpy.abs(after), initial=0.0))
+        error = float(numpy.max(numpy.abs(after - below), initial=0.0)) / size if size else 0.0
+        error **= (2 * _STAGES - 1) / (2 * _STAGES - 3)  # of the order 5 for that of the order 3
+        return [points.at_start + after, *grown], error
 
     def add(self, t, piece, order, size):
         """Note a step that was accepted, its interpolant of states of so many bytes, and the order of the method."""

@@ -1,6 +1,6 @@
 """Products with the Jacobians of a right side at many points, for states of more values than `many_steps` is for.
 
-May import: implicit.columns, implicit.many_steps, numpy.
+May import: implicit.columns, implicit.common, implicit.many_steps, numpy.
 
 Note [Large states]
 ~~~~~~~~~~~~~~~~~~~
@@ -20,9 +20,10 @@ Guarded by tests/implicit/test_large_states.py.
 import numpy
 
 from arraygrad.implicit.columns import NoForm, at_once
+from arraygrad.implicit.common import raw
 from arraygrad.implicit.many_steps import beside_state, jacobians
 
-__all__ = ["LARGEST", "OneByOne", "products_at", "walked"]
+__all__ = ["LARGEST", "Between", "OneByOne", "products_at", "walked"]
 
 LARGEST = 1000  # values of a state of which a whole Jacobian is computed
 _COLOURS = 24  # products that give a Jacobian, at most
@@ -32,7 +33,7 @@ _CHECKED = 1e-10  # relative, what a product may be apart
 class Products:
     """The Jacobians J_k of a right side at points, and its derivatives by the parameters.
 
-    `transposed(k, p)` is J_k^T p, `matrix(k)` is J_k (n, n), `by_parameters(cotangents (m, n))` as that of
+    `transposed(k, p)` is J_k^T p, `forwards(k, x)` is J_k x, `matrix(k)` is J_k (n, n), `by_parameters(cotangents (m, n))` as that of
     `Calls.linear`. `constant`: J_k is the same at all points.
     """
 
@@ -56,6 +57,9 @@ class _Constant(Products):
     def transposed(self, k, p):
         return self._transpose.dot(p)
 
+    def forwards(self, k, x):
+        return self._matrix.dot(x)
+
     def matrix(self, k):
         return self._matrix
 
@@ -70,9 +74,13 @@ class _Compressed(Products):
     def __init__(self, pull, values, rows):
         super().__init__(pull)
         self._values, self._rows, self._columns = values, rows, numpy.arange(rows.shape[1])
+        self._flat = rows.reshape(-1)
 
     def transposed(self, k, p):
         return (self._values[:, k] * p[self._rows]).sum(axis=0)
+
+    def forwards(self, k, x):
+        return numpy.bincount(self._flat, (self._values[:, k] * x).reshape(-1), len(x))
 
     def matrix(self, k):
         n = self._rows.shape[1]
@@ -99,8 +107,35 @@ class _Whole(Products):
     def transposed(self, k, p):
         return p.dot(self._matrices[k])
 
+    def forwards(self, k, x):
+        return self._matrices[k].dot(x)
+
     def matrix(self, k):
         return self._matrices[k]
+
+
+class Between(Products):
+    """Those at other points of steps: `weights` (others, points) of the points of each step."""
+
+    def __init__(self, products, weights):
+        self._products, self._weights = products, weights
+        self.constant = products.constant
+
+    def transposed(self, k, p):
+        step, i = divmod(k, len(self._weights))
+        row = self._weights[i]
+        return sum(w * self._products.transposed(step * len(row) + j, p) for j, w in enumerate(row))
+
+    def matrix(self, k):
+        step, i = divmod(k, len(self._weights))
+        row = self._weights[i]
+        if self.constant:
+            return self._products.matrix(0)
+        return sum(w * self._products.matrix(step * len(row) + j) for j, w in enumerate(row))
+
+    def by_parameters(self, cotangents):
+        """None: they are the caller's."""
+        return []
 
 
 class OneByOne(Products):
@@ -119,6 +154,16 @@ class OneByOne(Products):
     def transposed(self, k, p):
         found = self._of(k)(p if self._calls.dtype is None else p.astype(self._calls.dtype))[0]
         return numpy.zeros(p.shape) if found is None else numpy.asarray(found, dtype=p.dtype)
+
+    def forwards(self, k, x):
+        """By a difference: it serves an estimate."""
+        y, size = self._y[k], float(numpy.max(numpy.abs(x), initial=0.0))
+        if not size > 0.0:
+            return numpy.zeros(x.shape)
+        h = 1e-6 * (1.0 + float(numpy.max(numpy.abs(y), initial=0.0))) / size
+        ends = [(y + one * x).astype(self._calls.dtype or y.dtype) for one in (h, -h)]
+        above, below = (numpy.asarray(raw(self._calls.f(float(self._t[k]), one, *self._calls.parameters)), dtype=float) for one in ends)
+        return (above - below) / (2.0 * h)
 
     def matrix(self, k):
         pull, n = self._of(k), self._y.shape[1]
@@ -291,9 +336,28 @@ def walked(tableau, h, blocks, after, by_state, by_stages):
 def _solved(a, h, of, k, given):
     """L (stages, n) with L_i - h sum_j a_ji J_j^T L_j = given_i."""
     count, n = given.shape
+    if all(products.constant for products, _, _ in of):
+        return _by_eigenvalues(a, h, of[0][0].matrix(0), given)
     system = numpy.empty((count, n, count, n))
     for j, (products, width, first) in enumerate(of):
         system[:, :, j] = (-h * a[j])[:, None, None] * products.matrix(k * width + j - first).T
     system = system.reshape(count * n, count * n)
     system.flat[:: count * n + 1] += 1.0
     return numpy.linalg.solve(system, given.reshape(-1)).reshape(count, n)
+
+
+def _by_eigenvalues(a, h, matrix, given):
+    """The same for one matrix: a system of n unknowns for each eigenvalue of `a`, one of a pair for both."""
+    values, vectors = numpy.linalg.eig(a.T)
+    parts = numpy.linalg.solve(vectors, given)
+    found = numpy.zeros(given.shape)
+    for k, value in enumerate(values):
+        if value.imag < 0.0:
+            continue
+        pair = value.imag > 0.0
+        q, part, vector = (value, parts[k], vectors[:, k]) if pair else (value.real, parts[k].real, vectors[:, k].real)
+        system = -h * q * matrix.T
+        system.flat[:: len(system) + 1] += 1.0
+        solved = vector[:, None] * numpy.linalg.solve(system, part)
+        found += 2.0 * solved.real if pair else solved
+    return found

@@ -15,7 +15,11 @@ Note [Steps with a history]
 (3) The solver does not say all that it does (LSODA may begin anew with the order 1, where steps fail), and a release
     of SciPy may do something else. So at each step a random sum of the components of z is noted, and (1) has to
     give it from that of the step before. Where it does not, `serves` is False, and the adjoint equation is integrated.
-(4) Kept are times, states, orders, lengths, and these sums.
+(4) The steps were chosen for the solution, which may rest while its derivative does not. So one direction of the start
+    goes along the steps, too. The errors of its steps, estimated as the solver estimates its own, weighed with the p
+    of (2) are about what the gradient is off in that direction. Where that is far more than the tolerance, the adjoint
+    equation is integrated.
+(5) Kept are times, states, orders, lengths, and these sums.
 Source: Hindmarsh (1983), "ODEPACK"; Gear (1971), "Numerical initial value problems", 9.2; Shampine, Reichelt (1997),
 "The MATLAB ODE suite" (the differences of BDF).
 Guarded by tests/implicit/test_large_states.py.
@@ -27,7 +31,7 @@ import math
 import numpy
 
 from arraygrad.implicit.columns import NoForm
-from arraygrad.implicit.large_states import LARGEST, OneByOne, products_at
+from arraygrad.implicit.large_states import OneByOne, products_at
 from arraygrad.implicit.many_steps import Points
 
 __all__ = ["histories"]
@@ -36,7 +40,8 @@ _ROWS = 14  # of z, of the highest order, with one more for the next
 _POINTS, _MATRICES = 1 << 16, 1 << 23  # numbers of states, and of Jacobians, that go together
 _FEWEST, _MOST = 2, 4  # iterations of an Adams step
 _CLOSE, _LOST = 1e-6, 256.0 * numpy.finfo(float).eps  # what sums of z may be apart: relative, and by rounding
-_SOLVED, _REFINED = 1e-12, 8  # how exact a system is solved by iteration, and by how many of them
+_SOLVED, _ESTIMATED, _REFINED = 1e-12, 1e-3, 8  # how exact a system is solved by iteration, by how many of them
+_KEPT, _BYTES = 8, 1 << 26  # pieces whose Jacobians are kept for the way back; factors of matrices
 
 
 class History:
@@ -66,6 +71,10 @@ class History:
 
     def rescaled(self, ratios):
         """The sums (m, _ROWS) after each step for steps that are longer by ratios (m,)."""
+        raise NotImplementedError
+
+    def errors(self):
+        """(m,): what a, times it, says about the error of a step, as a residual of the equation of a."""
         raise NotImplementedError
 
     def told_by(self, n, times):
@@ -124,6 +133,9 @@ class LsodaHistory(History):
             row[: len(sums)] = sums
         return found * ratios[:, None] ** numpy.arange(_ROWS)
 
+    def errors(self):
+        return _errors_of_nordsieck()[numpy.asarray(self.kinds, dtype=int), self.orders]
+
     def told_by(self, n, times):
         q = numpy.zeros((_ROWS, len(times)))
         q[: self.orders[n] + 1] = ((times - self.times[n + 1]) / self.lengths[n]) ** numpy.arange(self.orders[n] + 1)[
@@ -138,7 +150,7 @@ class BdfHistory(History):
     def __init__(self, solver):
         super().__init__(solver)
         self._order = solver.order
-        self._constants = solver.gamma, solver.alpha
+        self._constants, self._errors = (solver.gamma, solver.alpha), solver.error_const
 
     def told(self, solver):
         order, self._order = self._order, solver.order
@@ -163,6 +175,9 @@ class BdfHistory(History):
         for row, ratio, (_, sums) in zip(found, ratios, self.sums, strict=True):
             row[: len(sums)] = _change_of_length(len(sums) - 1, ratio) @ sums
         return found
+
+    def errors(self):
+        return self._errors[self.orders]
 
     def told_by(self, n, times):
         q, i = numpy.zeros((_ROWS, len(times))), numpy.arange(self.after[n])[:, None]
@@ -200,6 +215,23 @@ def _of_nordsieck():
     return pascal, columns
 
 
+@functools.cache
+def _errors_of_nordsieck():
+    """`History.errors` for each of two methods and order: the first term of the error of a step over l_0 a."""
+    found = numpy.zeros((2, _ROWS - 1))
+    for order in range(1, _ROWS - 1):
+        for stiff in (0, 1):
+            weights = _nordsieck(order, stiff)
+            term = 1.0 / (order + 1.0)
+            if not stiff:
+                powers = numpy.poly1d([1.0])
+                for i in range(order):
+                    powers = powers * numpy.poly1d([1.0, i])
+                term = abs(powers.integ()(-1.0)) / math.factorial(order) / weights[0]
+            found[stiff, order] = term * math.factorial(order) * weights[order]
+    return found
+
+
 def _nordsieck(order, stiff):
     """l of a method in Nordsieck's form: Adams and Moulton's, or the backward differentiation formula.
 
@@ -224,77 +256,153 @@ def histories():
 
 
 def gradients(history, made, calls, g, times):
-    """[gradient by the start, *by the parameters] through the steps `made`, for g (n, m) by values at times (m,)."""
-    n, points = len(g), Points(history.times, times, g)
-    z, systems = numpy.zeros((_ROWS, n)), _Systems()
-    grown = [None] * len(calls.parameters)
-    matrices, columns, w, v, e, c = made
-    backwards = numpy.concatenate([matrices.transpose(0, 2, 1), -v[:, :, None], w[:, :, None]], axis=2)
-    last = points.last + 1
-    most = max(min(_POINTS // n, _MATRICES // (n * n)), 2)
-    inside = numpy.asarray(times)[points.numbers]
-    while last > 0:
-        first = max(last - most, 0)
-        t, y = numpy.asarray(history.times[first : last + 1]), numpy.asarray(history.states[first : last + 1])
-        stiff = not all(history.iterations[first:last])
+    """Gradients through the steps `made`, for g (n, m) by values at times (m,), and how exact they are.
+
+    Returns
+    -------
+    gradients : list
+        By the start and by the parameters; None where one is zero.
+    error : float
+        About how far that by the start is from that of the exact equation, relative, by (4).
+    """
+    steps = _Steps(history, made, calls, g, numpy.asarray(times))
+    return steps.gradients(), steps.error()
+
+
+class _Steps:
+    """One walk over the steps of a history, forwards with a direction of the start and backwards with gradients."""
+
+    def __init__(self, history, made, calls, g, times):
+        self.history, self.calls, self.g = history, calls, g
+        self.matrices, self.columns, self.w, self.v, self.e, self.c = made
+        self.points = Points(history.times, times, g)
+        self.inside = times[self.points.numbers]
+        self.systems, n = _Systems(), len(g)
+        most, last = max(min(_POINTS // n, _MATRICES // (n * n)), 2), self.points.last + 1
+        self.pieces = [(max(end - most, 0), end) for end in range(last, 0, -most)][::-1]
+        self._known = {}
+        self.along, self.residuals = _weights(n), numpy.zeros((last, n))
+        self._go_along()
+
+    def _products(self, first, last):
+        """Of the points where steps first to last - 1 begin and end."""
+        found = self._known.pop(first, None)
+        if found is not None:
+            return found
+        times, states, iterations = self.history.times, self.history.states, self.history.iterations
+        t, y = numpy.asarray(times[first : last + 1]), numpy.asarray(states[first : last + 1])
         try:
-            products = products_at(calls, t, y, None, stiff)[1]
+            found = products_at(self.calls, t, y, None, not all(iterations[first:last]))[1]
         except NoForm:
-            products = OneByOne(calls, t, y)
-        cotangents, rest = numpy.zeros(y.shape), numpy.zeros((_ROWS + 2, n))
-        for k in range(last - 1, first - 1, -1):
-            here = numpy.flatnonzero(points.steps == k)
-            if here.size:
-                z = z + history.told_by(k, inside[here]) @ g[:, points.numbers[here]].T
-            given, at, q = columns[k].dot(z), k + 1 - first, e[k] * c[k]
-            if history.iterations[k]:
-                p = given
-                for _ in range(history.iterations[k] - 1):
-                    p = given + q * products.transposed(at, p)
-                by_y = c[k] * products.transposed(at, p)
-            else:
-                p = systems.solved(products, at, q, given)
-                by_y = (p - given) / e[k]
-            cotangents[at] = c[k] * p
-            rest[:_ROWS], rest[_ROWS], rest[_ROWS + 1] = z, p, by_y
-            z = backwards[k].dot(rest)
-        if not first:  # z before the first step is (y, h f(t, y))
-            cotangents[0] = history.lengths[0] * z[1]
-            start = z[0] + products.transposed(0, cotangents[0])
-        parts = products.by_parameters(cotangents)
-        grown = [b if a is None else a if b is None else a + b for a, b in zip(grown, parts, strict=True)]
-        last = first
-    if not points.last + 1:
-        start = numpy.zeros(n)
-    return [points.at_start + start, *grown]
+            found = OneByOne(self.calls, t, y)
+        if len(self.pieces) <= _KEPT:
+            self._known[first] = found
+        return found
+
+    def _go_along(self):
+        """What the steps make of a direction of the start: `residuals`, the errors of its steps."""
+        constants = self.history.errors()
+        z = numpy.zeros((_ROWS, len(self.along)))
+        forwards = numpy.concatenate([self.matrices, self.columns[:, :, None]], axis=2)
+        for first, last in self.pieces:
+            products = self._products(first, last)
+            if not first:
+                z[0], z[1] = self.along, self.history.lengths[0] * products.forwards(0, self.along)
+            rest = numpy.empty((_ROWS + 1, len(self.along)))
+            for k in range(first, last):
+                at, e, c = k + 1 - first, self.e[k], self.c[k]
+                predicted, subtracted = self.w[k].dot(z), self.v[k].dot(z)
+                if self.history.iterations[k]:
+                    a = c * products.forwards(at, predicted) - subtracted
+                    for _ in range(self.history.iterations[k] - 1):
+                        a = c * products.forwards(at, predicted + e * a) - subtracted
+                else:
+                    b = c * products.forwards(at, predicted) - subtracted
+                    a = self.systems.solved(products, first, at, e * c, b, 1)
+                self.residuals[k] = constants[k] * a
+                rest[:_ROWS], rest[_ROWS] = z, a
+                z = forwards[k].dot(rest)
+
+    def gradients(self):
+        """[by the start, *by the parameters]."""
+        points, history, n = self.points, self.history, len(self.g)
+        backwards = numpy.concatenate([self.matrices.transpose(0, 2, 1), -self.v[:, :, None], self.w[:, :, None]], axis=2)
+        grown, z, start = [None] * len(self.calls.parameters), numpy.zeros((_ROWS, n)), numpy.zeros(n)
+        self._errors = 0.0
+        for first, last in reversed(self.pieces):
+            products = self._products(first, last)
+            cotangents, rest = numpy.zeros((last + 1 - first, n)), numpy.zeros((_ROWS + 2, n))
+            for k in range(last - 1, first - 1, -1):
+                here = numpy.flatnonzero(points.steps == k)
+                if here.size:
+                    z = z + history.told_by(k, self.inside[here]) @ self.g[:, points.numbers[here]].T
+                given, at, q = self.columns[k].dot(z), k + 1 - first, self.e[k] * self.c[k]
+                if history.iterations[k]:
+                    p = given
+                    for _ in range(history.iterations[k] - 1):
+                        p = given + q * products.transposed(at, p)
+                    by_y = self.c[k] * products.transposed(at, p)
+                else:
+                    p = self.systems.solved(products, first, at, q, given, 0)
+                    by_y = (p - given) / self.e[k]
+                self._errors += abs(float(self.residuals[k].dot(p)))
+                cotangents[at] = self.c[k] * p
+                rest[:_ROWS], rest[_ROWS], rest[_ROWS + 1] = z, p, by_y
+                z = backwards[k].dot(rest)
+            if not first:  # z before the first step is (y, h f(t, y))
+                cotangents[0] = history.lengths[0] * z[1]
+                start = z[0] + products.transposed(0, cotangents[0])
+            parts = products.by_parameters(cotangents)
+            grown = [b if a is None else a if b is None else a + b for a, b in zip(grown, parts, strict=True)]
+        self._start = start
+        return [points.at_start + start, *grown]
+
+    def error(self):
+        """Of the gradient by the start that later values have, relative, after `gradients`."""
+        size = float(numpy.sum(numpy.abs(self._start * self.along)))
+        return self._errors / size if self._errors else 0.0
+
+
+def _weights(n):
+    random = numpy.random.default_rng(17)
+    return random.uniform(0.5, 1.0, n) * random.choice([-1.0, 1.0], n)
 
 
 class _Systems:
-    """Solutions of (I - q J^T) p = b."""
+    """Solutions of (I - q J^T) p = b, and with `straight` of (I - q J) x = b, for J at points."""
 
     def __init__(self):
-        self._known = None
+        self._factors, self._recent, self._bytes = {}, None, 0
 
-    def solved(self, products, k, q, b):
-        """The solution, with J that of a point k."""
+    def solved(self, products, first, k, q, b, straight):
+        """The solution for the point k of `products`, which begin with the point `first` of all."""
         from scipy import linalg
 
-        if products.constant:
-            if self._known is None or self._known[0] != (q, id(products)):
-                self._known = (q, id(products)), linalg.lu_factor(_system(products, k, q))
-            return linalg.lu_solve(self._known[1], b)
-        if not isinstance(products, OneByOne):
-            return numpy.linalg.solve(_system(products, k, q), b)
-        if self._known is not None:
+        if isinstance(products, OneByOne):
+            return self._refined(products, k, q, b, straight)
+        key = (q, first) if products.constant else (q, first, k)
+        found = self._factors.get(key)
+        if found is None:
+            found = linalg.lu_factor(_system(products, k, q), check_finite=False)
+            self._bytes += found[0].nbytes
+            if self._bytes <= _BYTES:
+                self._factors[key] = found
+        return linalg.lu_solve(found, b, straight, check_finite=False)
+
+    def _refined(self, products, k, q, b, straight):
+        from scipy import linalg
+
+        if self._recent is not None:
             found = numpy.zeros(b.shape)
-            bound, left = _SOLVED * float(numpy.max(numpy.abs(b), initial=0.0)), b
+            times = products.forwards if straight else products.transposed
+            bound, left = (_ESTIMATED if straight else _SOLVED) * float(numpy.max(numpy.abs(b), initial=0.0)), b
             for _ in range(_REFINED):
-                found = found + linalg.lu_solve(self._known[1], left)
-                left = b - found + q * products.transposed(k, found)
+                found = found + linalg.lu_solve(self._recent, left, straight)
+                left = b - found + q * times(k, found)
                 if float(numpy.max(numpy.abs(left))) <= bound:
                     return found
-        self._known = None, linalg.lu_factor(_system(products, k, q))
-        return linalg.lu_solve(self._known[1], b)
+        self._recent = linalg.lu_factor(_system(products, k, q))
+        return linalg.lu_solve(self._recent, b, straight)
 
 
 def _system(products, k, q):
