@@ -90,7 +90,9 @@ def noting(method, beside=None, solution=None):
     cls = getattr(integrate, method, method) if isinstance(method, str) else method
     if cls not in orders:
         return method, None
-    order, solution = orders[cls], Interpolated() if solution is None else solution
+    order = orders[cls]
+    if solution is None:
+        solution = ByNordsieck() if cls is integrate.LSODA else Interpolated()
     solution.discrete = cls is integrate.Radau
 
     of_large = histories().get(cls)
@@ -101,7 +103,7 @@ def noting(method, beside=None, solution=None):
 
     def add(solver):
         if solution.history is None:
-            solution.add(solver.t, solver.dense_output(), order(solver), solver.y.nbytes)
+            solution.add(solver.t, solution.piece(solver), order(solver), solver.y.nbytes)
         else:
             solution.add_to_history(solver)
         if beside is not None:
@@ -230,9 +232,14 @@ class Interpolated(Solution):
     def begin(self, t, y, history=None):
         """Note the start."""
         self.times, self.start, self._pieces, self._bytes = [t], y.copy(), [], 0
-        self.history, self._made = history, None
+        self.history, self._made, self._together = history, None, None
         if history is not None:
             self.times = history.times
+
+    @staticmethod
+    def piece(solver):
+        """The interpolant of a step that a solver has made."""
+        return solver.dense_output()
 
     def add_to_history(self, solver):
         """Note a step that was accepted."""
@@ -299,11 +306,49 @@ class Interpolated(Solution):
 
     def states(self, times, ends):
         """As the base says, by the interpolant of the step that each time lies in."""
-        way = 1.0 if self.times[-1] >= self.times[0] else -1.0
-        steps = numpy.searchsorted(way * numpy.asarray(self.times[1:-1]), way * times)
+        steps = self._steps_of(times)
         parts = numpy.split(times, numpy.flatnonzero(numpy.diff(steps)) + 1)
         at = steps[numpy.cumsum([0, *map(len, parts[:-1])])]
         return numpy.concatenate([self._pieces[k](part).T for k, part in zip(at, parts, strict=True)])
+
+
+    def _steps_of(self, times):
+        way = 1.0 if self.times[-1] >= self.times[0] else -1.0
+        return numpy.searchsorted(way * numpy.asarray(self.times[1:-1]), way * times)
+
+
+class ByNordsieck(Interpolated):
+    """The same for LSODA, by what its interpolants are made of: SciPy's objects cost more than the steps."""
+
+    @staticmethod
+    def piece(solver):
+        """(length of the step, Nordsieck's array (order + 1, n)), as LSODA._dense_output_impl has them."""
+        inner = solver._lsoda_solver._integrator
+        real, order, n = inner.rwork, int(inner.iwork[13]), solver.n
+        h, rows = float(real[11]), real[20 : 20 + (order + 1) * n].reshape(order + 1, n).copy()
+        if inner.iwork[14] < order:  # the last row is that of the step before a change of its length
+            rows[-1] *= (h / float(real[10])) ** order
+        return h, rows
+
+    def known(self):
+        """As the base says."""
+        if self.history is not None or not self._pieces:
+            return super().known()
+        return dict(zip(map(float, self.times), [self.start, *[rows[0] for _, rows in self._pieces]], strict=True))
+
+    def states(self, times, ends):
+        """As the base says."""
+        if self._together is None or len(self._together[0]) != len(self._pieces):
+            most = max(len(rows) for _, rows in self._pieces)
+            arrays = numpy.zeros((len(self._pieces), most, self.start.size))
+            for array, (_, rows) in zip(arrays, self._pieces, strict=True):
+                array[: len(rows)] = rows
+            self._together = numpy.asarray([h for h, _ in self._pieces]), arrays
+        lengths, arrays = self._together
+        steps = self._steps_of(times)
+        places = (times - numpy.asarray(self.times)[steps + 1]) / lengths[steps]
+        powers = numpy.vander(places, arrays.shape[1], increasing=True)
+        return numpy.matmul(powers[:, None], arrays[steps])[:, 0]
 
 
 class Stepped(Interpolated):

@@ -269,7 +269,8 @@ def _structure(calls, t, y):
 def _grouped(pattern):
     """(rows of each group, (groups, n) the row of each column, where there is none); None for too many groups."""
     n = len(pattern)
-    if pattern.sum(axis=0).max(initial=0) > _COLOURS:
+    most = min(_COLOURS, n // 3)
+    if pattern.sum(axis=0).max(initial=0) > most:
         return None
     taken, groups = [], []
     for i, row in enumerate(numpy.packbits(pattern, axis=1)):
@@ -280,7 +281,7 @@ def _grouped(pattern):
                 groups[c].append(i)
                 break
         else:
-            if len(groups) == _COLOURS:
+            if len(groups) == most:
                 return None
             taken.append(columns)
             groups.append([i])
