@@ -305,6 +305,19 @@ cdef object mixed(Op op, Backend a, Backend b):
                      f"e.g. arraygrad.to_backend(x, {a.name!r}), which is recorded")
 
 
+cdef tuple of_one_library(Op op, TensorBase a, TensorBase b):
+    """The operands for Tensors of two libraries, where one is a constant that the other takes; a TypeError elsewhere."""
+    cdef Backend of_a = <Backend>a.value.meta.ops
+    cdef Backend of_b = <Backend>b.value.meta.ops
+    cdef object other = None if a.tracked else of_b.of_another(a.value.raw)
+    if other is not None:
+        return other, b
+    other = None if b.tracked else of_a.of_another(b.value.raw)
+    if other is None:
+        raise mixed(op, of_a, of_b)
+    return a, other
+
+
 cdef int check_operand(Op op, object arg, Backend backend) except -1:
     """Refuse what is handled as an array and is none of the backend's: masked arrays, quantities, other libraries'.
 

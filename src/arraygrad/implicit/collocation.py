@@ -1,6 +1,7 @@
 """The adjoint of a solution on the steps of any solver, by collocation: for implicit and multistep methods.
 
-May import: core.tensor, implicit.common, implicit.many_steps, numpy; scipy inside functions.
+May import: core.tensor, implicit.common, implicit.large_states, implicit.many_steps, implicit.multistep,
+numpy; scipy inside functions.
 
 Note [Collocated adjoint]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -14,9 +15,12 @@ Note [Collocated adjoint]
     the gradient is computed with one node less besides, from the same Jacobians, read between the nodes. Where the two
     differ by more than about the tolerance, fewer steps are taken as one, then halves of them, a few times.
     The gradient is that of the exact equation along the computed solution.
-(3) Kept are the interpolants of the steps, up to a limit of memory. Beyond it, for states that are large or complex,
-    where halving does not help (the right side jumps), and where the gradient is to be differentiated again, the
-    adjoint equation is integrated (ivp.py).
+(3) Kept are the interpolants of the steps, up to a limit of memory. Beyond it, for complex states, where halving does
+    not help (the right side jumps), and where the gradient is to be differentiated again, the adjoint equation is
+    integrated (ivp.py).
+(4) For states of more than a dozen values such systems cost more than the solution. The steps of the solver are
+    differentiated themselves then: Radau's with its own three nodes, which is its discrete adjoint, held to one with
+    two nodes; those of BDF and LSODA by Note [Steps with a history]. odeint is solved once more by LSODA's class.
 Source: Hairer, Wanner, "Solving Ordinary Differential Equations II", IV.5 (Radau IIA); Cao, Li, Petzold, Serban (2003),
 "Adjoint sensitivity analysis for differential-algebraic equations".
 Guarded by tests/implicit/test_collocated_adjoint.py.
@@ -260,7 +264,7 @@ class Interpolated(Solution):
         return bool(self._made)
 
     def of_large(self, calls, g, times):
-        """([gradient by the start, *by the parameters] of the solver's own steps, how far that may be off, relative)."""
+        """([gradient by the start, *by the parameters] of the solver's own steps, how far it may be off, relative)."""
         if self.history is not None:
             return gradients(self.history, self._made, calls, g, times)
         tableau, lower, n = _radau(_STAGES), _radau(_STAGES - 1), self.start.size
@@ -310,7 +314,6 @@ class Interpolated(Solution):
         parts = numpy.split(times, numpy.flatnonzero(numpy.diff(steps)) + 1)
         at = steps[numpy.cumsum([0, *map(len, parts[:-1])])]
         return numpy.concatenate([self._pieces[k](part).T for k, part in zip(at, parts, strict=True)])
-
 
     def _steps_of(self, times):
         way = 1.0 if self.times[-1] >= self.times[0] else -1.0

@@ -33,8 +33,8 @@ _CHECKED = 1e-10  # relative, what a product may be apart
 class Products:
     """The Jacobians J_k of a right side at points, and its derivatives by the parameters.
 
-    `transposed(k, p)` is J_k^T p, `forwards(k, x)` is J_k x, `matrix(k)` is J_k (n, n), `by_parameters(cotangents (m, n))` as that of
-    `Calls.linear`. `constant`: J_k is the same at all points.
+    `transposed(k, p)` is J_k^T p, `forwards(k, x)` is J_k x, `matrix(k)` is J_k (n, n),
+    `by_parameters(cotangents (m, n))` as that of `Calls.linear`. `constant`: J_k is the same at all points.
     """
 
     constant = False
@@ -162,7 +162,10 @@ class OneByOne(Products):
             return numpy.zeros(x.shape)
         h = 1e-6 * (1.0 + float(numpy.max(numpy.abs(y), initial=0.0))) / size
         ends = [(y + one * x).astype(self._calls.dtype or y.dtype) for one in (h, -h)]
-        above, below = (numpy.asarray(raw(self._calls.f(float(self._t[k]), one, *self._calls.parameters)), dtype=float) for one in ends)
+        above, below = (
+            numpy.asarray(raw(self._calls.f(float(self._t[k]), one, *self._calls.parameters)), dtype=float)
+            for one in ends
+        )
         return (above - below) / (2.0 * h)
 
     def matrix(self, k):

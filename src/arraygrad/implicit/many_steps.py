@@ -250,6 +250,7 @@ class Calls:
 
     def one(self, t, y):
         """(value, what multiplies by the derivatives) at one point, as `products`."""
+
         def slope(y, *parameters):
             return self.f(float(t), y, *parameters)
 

@@ -93,7 +93,9 @@ class History:
             y = numpy.asarray(self.states[2:]).reshape(-1, self.weights.size) @ self.weights
             a = (y - numpy.sum(w[1:] * before, axis=1)) / e[1:]
             found = numpy.einsum("kij,kj->ki", matrices[1:], before) + columns * a[:, None]
-            size = numpy.einsum("kij,kj->ki", numpy.abs(matrices[1:]), numpy.abs(before)) + numpy.abs(columns * a[:, None])
+            size = numpy.einsum("kij,kj->ki", numpy.abs(matrices[1:]), numpy.abs(before)) + numpy.abs(
+                columns * a[:, None]
+            )
             lost = _LOST * numpy.abs(columns * (y / e[1:])[:, None])
             kept = numpy.arange(_ROWS) <= after[1:, None]
             return bool(numpy.all((numpy.abs(found - now) <= _CLOSE * size + lost) | ~kept))
@@ -137,10 +139,8 @@ class LsodaHistory(History):
         return _errors_of_nordsieck()[numpy.asarray(self.kinds, dtype=int), self.orders]
 
     def told_by(self, n, times):
-        q = numpy.zeros((_ROWS, len(times)))
-        q[: self.orders[n] + 1] = ((times - self.times[n + 1]) / self.lengths[n]) ** numpy.arange(self.orders[n] + 1)[
-            :, None
-        ]
+        q, powers = numpy.zeros((_ROWS, len(times))), numpy.arange(self.orders[n] + 1)[:, None]
+        q[: self.orders[n] + 1] = ((times - self.times[n + 1]) / self.lengths[n]) ** powers
         return q
 
 
@@ -326,7 +326,9 @@ class _Steps:
     def gradients(self):
         """[by the start, *by the parameters]."""
         points, history, n = self.points, self.history, len(self.g)
-        backwards = numpy.concatenate([self.matrices.transpose(0, 2, 1), -self.v[:, :, None], self.w[:, :, None]], axis=2)
+        backwards = numpy.concatenate(
+            [self.matrices.transpose(0, 2, 1), -self.v[:, :, None], self.w[:, :, None]], axis=2
+        )
         grown, z, start = [None] * len(self.calls.parameters), numpy.zeros((_ROWS, n)), numpy.zeros(n)
         self._errors = 0.0
         for first, last in reversed(self.pieces):

@@ -1,6 +1,7 @@
 """The discrete adjoint of an explicit Runge-Kutta method: the steps that SciPy's solver took, differentiated.
 
-May import: implicit.common, implicit.large_states, implicit.many_steps, transforms, core.tensor, numpy; scipy inside functions.
+May import: implicit.common, implicit.large_states, implicit.many_steps, transforms, core.tensor, numpy; scipy inside
+functions.
 
 Note [Discrete adjoint]
 ~~~~~~~~~~~~~~~~~~~~~~~
