@@ -26,7 +26,7 @@ from arraygrad.transforms.following import vjp
 __all__ = []
 
 ADJOINT = "continuous adjoint (Pontryagin et al. 1962)"
-DISCRETE = f"discrete adjoint of RK23, RK45, DOP853 (Sandu 2006); {ADJOINT} of the others"
+DISCRETE = f"discrete adjoint of RK23, RK45, DOP853 and of large states (Sandu 2006); {ADJOINT} of the others"
 NAME = "scipy.integrate.solve_ivp (an event)"
 DEFAULT, RELATIVE = 1.49012e-8, 1e-13  # tolerances of odeint; the smallest that SciPy's classes take
 EVENT = 1e-3  # how far a step of Newton's method may move the time that SciPy found
