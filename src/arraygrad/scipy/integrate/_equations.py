@@ -327,8 +327,9 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
         def take(cls):
             with solving("scipy.integrate.odeint", f, rest) as right_side:
                 solver = cls(
-                    right_side, times[0], start, times[-1], max_step=hmax or np.inf, min_step=hmin,
-                    first_step=h0 or None, rtol=max(DEFAULT if rtol is None else float(rtol), RELATIVE),
+                    right_side, times[0], start, times[-1], max_step=abs(hmax) or np.inf, min_step=abs(hmin),
+                    first_step=min(abs(h0), abs(times[-1] - times[0])) or None,
+                    rtol=max(DEFAULT if rtol is None else float(rtol), RELATIVE),
                     atol=DEFAULT if atol is None else float(atol),
                 )  # fmt: skip
                 while solver.status == "running":
