@@ -306,7 +306,7 @@ cdef object mixed(Op op, Backend a, Backend b):
 
 
 cdef tuple of_one_library(Op op, TensorBase a, TensorBase b):
-    """The operands for Tensors of two libraries, where one is a constant that the other takes; a TypeError elsewhere."""
+    """The operands for Tensors of two libraries, where one is a constant that the other takes; else a TypeError."""
     cdef Backend of_a = <Backend>a.value.meta.ops
     cdef Backend of_b = <Backend>b.value.meta.ops
     cdef object other = None if a.tracked else of_b.of_another(a.value.raw)
