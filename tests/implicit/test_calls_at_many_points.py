@@ -71,7 +71,12 @@ def by_roots(t, y, a, b):
     return np.sqrt(np.abs(y)) * np.sign(y + 3.0) * a + np.maximum(y, b) + np.hypot(y, a)
 
 
-AT_ONCE = [listed, whole, unpacked, selected, written, reduced, joined, stacked, by_roots]
+def with_plain_arrays(t, y, a, b):
+    m = np.asarray([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    return m @ y * a + np.dot(m, y) * b - m[0] * y + np.maximum(y, m[1]) + y @ m
+
+
+AT_ONCE = [with_plain_arrays, listed, whole, unpacked, selected, written, reduced, joined, stacked, by_roots]
 ADOPTED = [array_of, comprehended]
 
 
@@ -95,8 +100,8 @@ def by_index(t, y, a, b):
     return np.asarray([1.0, 2.0, 3.0])[int(3.0 * t)] * a * y
 
 
-def with_plain_arrays(t, y, a, b):
-    return np.asarray([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]) @ y * a
+def in_einsum(t, y, a, b):
+    return np.einsum("ij,j->i", np.asarray([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), y) * a
 
 
 def with_two_names(t, y, a, b):
@@ -106,7 +111,7 @@ def with_two_names(t, y, a, b):
     return d + b * y
 
 
-POINT_BY_POINT = [in_two_cases, by_value, by_math, by_table, by_index, with_plain_arrays, with_two_names]
+POINT_BY_POINT = [in_two_cases, by_value, by_math, by_table, by_index, in_einsum, with_two_names]
 
 
 def calls_of(f):
@@ -182,7 +187,7 @@ def with_two_names_in_a_branch(t, y, a, b):
     return with_two_names(t, y, a, b) if y[0] > 0.8 else a * y
 
 
-@pytest.mark.parametrize("f", [by_math, with_plain_arrays, with_two_names, with_two_names_in_a_branch])
+@pytest.mark.parametrize("f", [by_math, in_einsum, with_two_names, with_two_names_in_a_branch])
 def test_what_has_no_form_for_the_points_of_a_branch_says_so(f):
     random = np.random.default_rng(4)
     with pytest.raises(NoForm):

@@ -18,7 +18,7 @@ from arraygrad.core.nodes cimport OpNode, attach, finish, new_op_node
 from arraygrad.core.number_ops cimport as_float, number_operation
 from arraygrad.core.op cimport Op, named_op, result_type_of
 from arraygrad.core.operands cimport (
-    check_operand, is_like_scalar, mixed, nested, other_operand, rebinds, strange_operand,
+    check_operand, is_like_scalar, mixed, nested, of_one_library, other_operand, rebinds, strange_operand,
 )
 from arraygrad.core.saved_variables cimport keep_args, keep_aside, keep_behind, save, save_plain
 from arraygrad.core.value cimport (
@@ -202,6 +202,7 @@ cdef object binary_of_any(Op op, object a, object b):
     cdef GradMeta ma = None
     cdef GradMeta mb = None
     cdef Backend backend
+    cdef tuple pair
     cdef object ra, rb, r
     cdef uint32_t flags = 0
     cdef uint64_t needs = 0
@@ -217,7 +218,8 @@ cdef object binary_of_any(Op op, object a, object b):
             mb = tb.value.meta
             rb = tb.value.raw
             if mb.ops is not backend:
-                raise mixed(op, backend, <Backend>mb.ops)
+                pair = of_one_library(op, ta, tb)
+                return binary(op, pair[0], pair[1])
         elif type(b) is float:
             rb = b
         elif type(b) is backend.array_type:

@@ -274,7 +274,10 @@ cdef object array_like(Op op, object x, bint on_left, Backend backend):
             raise
         return NotImplemented
     if other is not backend and not is_single(x):
-        raise mixed(op, backend, other)
+        found = backend.of_another(x)
+        if found is None:
+            raise mixed(op, backend, other)
+        return found
     return x
 
 
@@ -300,6 +303,19 @@ cdef bint answers(Op op, type cls) except -1:
 cdef object mixed(Op op, Backend a, Backend b):
     return TypeError(f"{op.name}: operands on two backends, {a.name} and {b.name}; convert one of them explicitly, "
                      f"e.g. arraygrad.to_backend(x, {a.name!r}), which is recorded")
+
+
+cdef tuple of_one_library(Op op, TensorBase a, TensorBase b):
+    """The operands for Tensors of two libraries, where one is a constant that the other takes; else a TypeError."""
+    cdef Backend of_a = <Backend>a.value.meta.ops
+    cdef Backend of_b = <Backend>b.value.meta.ops
+    cdef object other = None if a.tracked else of_b.of_another(a.value.raw)
+    if other is not None:
+        return other, b
+    other = None if b.tracked else of_a.of_another(b.value.raw)
+    if other is None:
+        raise mixed(op, of_a, of_b)
+    return a, other
 
 
 cdef int check_operand(Op op, object arg, Backend backend) except -1:

@@ -184,6 +184,10 @@ cdef class Backend(ArrayOps):
         """A NumPy scalar, fraction or 0-d object as an operand: a Python scalar, which takes the arrays' dtype."""
         return x.item() if hasattr(x, "item") else float(x)
 
+    def of_another(self, array):
+        """An array of another library as one of this library's, where it may stand beside them; None: it may not."""
+        return None
+
     def takes_lists(self):
         """Whether the library takes lists and other sequences beside an array in an operator, as NumPy does."""
         return False

@@ -1,6 +1,7 @@
 """The adjoint of a solution on the steps of any solver, by collocation: for implicit and multistep methods.
 
-May import: core.tensor, implicit.common, implicit.many_steps, numpy; scipy inside functions.
+May import: core.tensor, implicit.common, implicit.large_states, implicit.many_steps, implicit.multistep,
+numpy; scipy inside functions.
 
 Note [Collocated adjoint]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -14,9 +15,12 @@ Note [Collocated adjoint]
     the gradient is computed with one node less besides, from the same Jacobians, read between the nodes. Where the two
     differ by more than about the tolerance, fewer steps are taken as one, then halves of them, a few times.
     The gradient is that of the exact equation along the computed solution.
-(3) Kept are the interpolants of the steps, up to a limit of memory. Beyond it, for states that are large or complex,
-    where halving does not help (the right side jumps), and where the gradient is to be differentiated again, the
-    adjoint equation is integrated (ivp.py).
+(3) Kept are the interpolants of the steps, up to a limit of memory. Beyond it, for complex states, where halving does
+    not help (the right side jumps), and where the gradient is to be differentiated again, the adjoint equation is
+    integrated (ivp.py).
+(4) For states of more than a dozen values such systems cost more than the solution. The steps of the solver are
+    differentiated themselves then: Radau's with its own three nodes, which is its discrete adjoint, held to one with
+    two nodes; those of BDF and LSODA by Note [Steps with a history]. odeint is solved once more by LSODA's class.
 Source: Hairer, Wanner, "Solving Ordinary Differential Equations II", IV.5 (Radau IIA); Cao, Li, Petzold, Serban (2003),
 "Adjoint sensitivity analysis for differential-algebraic equations".
 Guarded by tests/implicit/test_collocated_adjoint.py.
@@ -28,13 +32,18 @@ import numpy
 
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import noting_class, raw
+from arraygrad.implicit.large_states import LARGEST, Between, OneByOne, products_at, walked
 from arraygrad.implicit.many_steps import Calls, NoForm, Noted, Points, carried, jacobians, room
+from arraygrad.implicit.multistep import gradients, histories
 
-__all__ = ["Again", "Interpolated", "Solution", "noting"]
+__all__ = ["Again", "Interpolated", "Solution", "Stepped", "noting"]
 
 _BYTES = 1 << 27  # of interpolants, which are kept
-_SMALL = 64  # states of so many values at most
+_SMALL = 12  # values of a state for which collocation costs less than the solver's own steps
 _NODES = 8  # of a step
+_OFF, _MOST_OFF = 3e4, 2e-2  # tolerances that a gradient of the solver's own steps may be off, at most so much
+_STAGES = 3  # of a step of Radau's method itself
+_TOGETHER_LARGE, _MATRICES = 1 << 16, 1 << 22  # numbers of large states, and of Jacobians, that go together
 _TOGETHER, _FEW = (4, 2), 4  # how many steps are taken as one at first, where that makes more than a few
 _HALVINGS = 5
 _PIECES = 20000  # of steps, at most
@@ -70,10 +79,10 @@ class _Radau:
 _radau = functools.cache(_Radau)
 
 
-def noting(method, beside=None):
+def noting(method, beside=None, solution=None):
     """(a class of SciPy's implicit solvers that notes its steps, the `Interpolated`); (method, None) of another one.
 
-    `beside(t, y)` is told them as well.
+    `beside(t, y)` is told them as well. They are noted in `solution`, by default in a new one.
     """
     from scipy import integrate
 
@@ -85,13 +94,22 @@ def noting(method, beside=None):
     cls = getattr(integrate, method, method) if isinstance(method, str) else method
     if cls not in orders:
         return method, None
-    order, solution = orders[cls], Interpolated()
+    order = orders[cls]
+    if solution is None:
+        solution = ByNordsieck() if cls is integrate.LSODA else Interpolated()
+    solution.discrete = cls is integrate.Radau
+
+    of_large = histories().get(cls)
 
     def begin(solver):
-        solution.begin(solver.t, solver.y)
+        large = of_large is not None and solver.y.size > _SMALL and solver.y.dtype.kind == "f"
+        solution.begin(solver.t, solver.y, of_large(solver) if large else None)
 
     def add(solver):
-        solution.add(solver.t, solver.dense_output(), order(solver), solver.y.nbytes)
+        if solution.history is None:
+            solution.add(solver.t, solution.piece(solver), order(solver), solver.y.nbytes)
+        else:
+            solution.add_to_history(solver)
         if beside is not None:
             beside(solver.t, solver.y)
 
@@ -113,10 +131,14 @@ class Solution(Noted):
         return (
             len(self.times) > 1
             and self.start.dtype.kind == "f"
-            and self.start.size <= _SMALL
+            and self.start.size <= LARGEST
             and all(not isinstance(one, Tensor) and raw(one).dtype.kind == "f" for one in arrays)
-            and room(self.start.size, _NODES, arrays) >= 1
+            and (room(self.start.size, _NODES, arrays) >= 1 if self.start.size <= _SMALL else self.serves_large())
         )
+
+    def serves_large(self):
+        """The same for a state of more values than collocation is for."""
+        return False
 
     def pull(self, f, arguments, g, times, arrays, dtype=None, tolerance=1e-6):
         """Gradients as Trajectory.pull in runge_kutta.py gives them; `arrays` are such that `serves` says so.
@@ -127,6 +149,12 @@ class Solution(Noted):
         calls = Calls.of(f, arguments, list(arrays[1:] if first_of_all else arrays), dtype)
         calls.together = self.calls_together(f)
         g, times = numpy.asarray(g, dtype=float), numpy.asarray(times, dtype=float)
+        if self.start.size > _SMALL:
+            found, error = self.of_large(calls, g, times)
+            self.together = calls.together
+            if not error <= min(max(_OFF * tolerance, 1e-8), _MOST_OFF):
+                return None
+            return _fitted(found if first_of_all else found[1:], arrays)
         for ends in self._cuts():
             found, differences = self._gradients(calls, g, times, ends)
             self.together = calls.together
@@ -137,7 +165,7 @@ class Solution(Noted):
                 (numpy.max(numpy.abs(x), initial=0.0) for x in pair) for pair in zip(differences, found, strict=True)
             ]
             if all(not difference > bound * size for difference, size in sizes):
-                return [numpy.asarray(a, dtype=raw(b).dtype) for a, b in zip(found, arrays, strict=True)]
+                return _fitted(found, arrays)
         return None
 
     def _cuts(self):
@@ -192,12 +220,77 @@ class Solution(Noted):
             return jacobians(pull, *y.shape), lambda cotangents: pull(cotangents)[1:]
 
 
-class Interpolated(Solution):
-    """A solution by the interpolants of its steps."""
+def _fitted(found, arrays):
+    """Gradients as arrays of the dtypes of what they are by; None is zero."""
+    return [
+        numpy.zeros_like(raw(b)) if a is None else numpy.asarray(a, dtype=raw(b).dtype)
+        for a, b in zip(found, arrays, strict=True)
+    ]
 
-    def begin(self, t, y):
+
+class Interpolated(Solution):
+    """A solution by the interpolants of its steps, or, for a large state, by the `History` of a multistep method."""
+
+    history, discrete = None, False
+
+    def begin(self, t, y, history=None):
         """Note the start."""
         self.times, self.start, self._pieces, self._bytes = [t], y.copy(), [], 0
+        self.history, self._made, self._together = history, None, None
+        if history is not None:
+            self.times = history.times
+
+    @staticmethod
+    def piece(solver):
+        """The interpolant of a step that a solver has made."""
+        return solver.dense_output()
+
+    def add_to_history(self, solver):
+        """Note a step that was accepted."""
+        if self._bytes > _BYTES:
+            return
+        self.history.add(solver)
+        self._bytes += solver.y.nbytes
+        if self._bytes > _BYTES:
+            self.times = self.times[:1]
+
+    def serves_large(self):
+        """As the base says."""
+        if self.history is None:
+            return bool(self._pieces) and self.discrete
+        if self._made is None:
+            made = self.history.steps()
+            self._made = made if self.history.consistent(made) else ()
+        return bool(self._made)
+
+    def of_large(self, calls, g, times):
+        """([gradient by the start, *by the parameters] of the solver's own steps, how far it may be off, relative)."""
+        if self.history is not None:
+            return gradients(self.history, self._made, calls, g, times)
+        tableau, lower, n = _radau(_STAGES), _radau(_STAGES - 1), self.start.size
+        ends = numpy.asarray(self.times)
+        points, read = Points(ends, times, g), tableau.between(lower.c)
+        most = max(min(_TOGETHER_LARGE // (tableau.size * n), _MATRICES // (n * n)), 1)
+        after = below = numpy.zeros(n)
+        grown, last = [None] * len(calls.parameters), points.last + 1
+        while last > 0:
+            first = max(last - most, 0)
+            h = numpy.diff(ends[first : last + 1])
+            t = (ends[first:last, None] + tableau.c * h[:, None]).reshape(-1)
+            y = self.states(t, ends)
+            try:
+                products = products_at(calls, t, y, None, True)[1]
+            except NoForm:
+                products = OneByOne(calls, t, y)
+            block, fewer = ([(slice(0, s.size), p)] for s, p in ((tableau, products), (lower, Between(products, read))))
+            after, parts = walked(tableau, h, block, after, *points.within(tableau, first, last))
+            below, _ = walked(lower, h, fewer, below, *points.within(lower, first, last))
+            grown = [b if a is None else a if b is None else a + b for a, b in zip(grown, parts, strict=True)]
+            last = first
+        size = float(numpy.max(numpy.abs(after), initial=0.0))
+        error = float(numpy.max(numpy.abs(after - below), initial=0.0)) / size if size else 0.0
+        error **= (2 * _STAGES - 1) / (2 * _STAGES - 3)  # of the order 5 for that of the order 3
+        return [points.at_start + after, *grown], error
 
     def add(self, t, piece, order, size):
         """Note a step that was accepted, its interpolant of states of so many bytes, and the order of the method."""
@@ -211,15 +304,84 @@ class Interpolated(Solution):
 
     def known(self):
         """{time: state} of the ends of all steps; None where they are not kept."""
+        if self.history is not None:
+            return dict(zip(map(float, self.times), self.history.states, strict=False))
         return _Ends(self.times, self.start, self._pieces) if self._pieces else None
 
     def states(self, times, ends):
         """As the base says, by the interpolant of the step that each time lies in."""
-        way = 1.0 if self.times[-1] >= self.times[0] else -1.0
-        steps = numpy.searchsorted(way * numpy.asarray(self.times[1:-1]), way * times)
+        steps = self._steps_of(times)
         parts = numpy.split(times, numpy.flatnonzero(numpy.diff(steps)) + 1)
         at = steps[numpy.cumsum([0, *map(len, parts[:-1])])]
         return numpy.concatenate([self._pieces[k](part).T for k, part in zip(at, parts, strict=True)])
+
+    def _steps_of(self, times):
+        way = 1.0 if self.times[-1] >= self.times[0] else -1.0
+        return numpy.searchsorted(way * numpy.asarray(self.times[1:-1]), way * times)
+
+
+class ByNordsieck(Interpolated):
+    """The same for LSODA, by what its interpolants are made of: SciPy's objects cost more than the steps."""
+
+    @staticmethod
+    def piece(solver):
+        """(length of the step, Nordsieck's array (order + 1, n)), as LSODA._dense_output_impl has them."""
+        inner = solver._lsoda_solver._integrator
+        real, order, n = inner.rwork, int(inner.iwork[13]), solver.n
+        h, rows = float(real[11]), real[20 : 20 + (order + 1) * n].reshape(order + 1, n).copy()
+        if inner.iwork[14] < order:  # the last row is that of the step before a change of its length
+            rows[-1] *= (h / float(real[10])) ** order
+        return h, rows
+
+    def known(self):
+        """As the base says."""
+        if self.history is not None or not self._pieces:
+            return super().known()
+        return dict(zip(map(float, self.times), [self.start, *[rows[0] for _, rows in self._pieces]], strict=True))
+
+    def states(self, times, ends):
+        """As the base says."""
+        if self._together is None or len(self._together[0]) != len(self._pieces):
+            most = max(len(rows) for _, rows in self._pieces)
+            arrays = numpy.zeros((len(self._pieces), most, self.start.size))
+            for array, (_, rows) in zip(arrays, self._pieces, strict=True):
+                array[: len(rows)] = rows
+            self._together = numpy.asarray([h for h, _ in self._pieces]), arrays
+        lengths, arrays = self._together
+        steps = self._steps_of(times)
+        places = (times - numpy.asarray(self.times)[steps + 1]) / lengths[steps]
+        powers = numpy.vander(places, arrays.shape[1], increasing=True)
+        return numpy.matmul(powers[:, None], arrays[steps])[:, 0]
+
+
+class Stepped(Interpolated):
+    """The large state of a solver that tells no steps: it is solved for once more, by SciPy's class of LSODA.
+
+    Parameters
+    ----------
+    start : numpy.ndarray (n,)
+    solve : callable
+        solve(cls) takes the steps of a class of SciPy's solvers from the first to the last time.
+    beside : callable
+        beside(t, y) is told the steps.
+    """
+
+    def __init__(self, start, solve, beside):
+        super().__init__()
+        self.begin(None, start)
+        self.times, self._solve, self._cls = [], solve, noting("LSODA", beside, self)[0]
+
+    @staticmethod
+    def is_for(size):
+        """Whether a state of so many values is large."""
+        return _SMALL < size <= LARGEST
+
+    def serves(self, arrays):
+        """As the base says; it is solved here, once."""
+        if self._solve is not None:
+            solve, self._solve = self._solve, None
+            solve(self._cls)
+        return super().serves(arrays)
 
 
 class _Ends(dict):

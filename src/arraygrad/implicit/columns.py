@@ -8,8 +8,9 @@ Note [Calls at many points]
     far more than its arithmetic where the state is small. So it is called once, with Tensors over `Batched`: an array
     of shape s that stands for m arrays of that shape, one for each point (Note [Small programs]).
 (2) Batched is an array library like others here: the function, the table's rules and adoption see the shape s.
-(3) A value that would have to be one number (a branch, float(), an index) and differs by point is refused, and so is
-    an array of NumPy beside Batched. Then, and where the values are not those that the solver had at these points,
+(3) An array of NumPy in an operator beside Batched is a constant, the same at all points. A value that would have to
+    be one number (a branch, float(), an index) and differs by point is refused, and so is an array of NumPy in other
+    functions. Then, and where the values are not those that the solver had at these points,
     `at_once` raises NoForm. `read_by_point` tells the values: where there are few, as those of a branch, the caller
     calls the function once for the points of each. Otherwise it calls it point by point.
 Guarded by tests/implicit/test_calls_at_many_points.py.
@@ -21,7 +22,7 @@ from arraygrad.batches import derive  # noqa: F401  what operations do to rows
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, wrap_raw
 from arraygrad.implicit.common import raw
-from arraygrad.program import library  # noqa: F401  Batched as an array library
+from arraygrad.program import library
 from arraygrad.program.values import Batched, NoBatch
 from arraygrad.transforms.tracked_call import TrackedCall
 
@@ -85,7 +86,8 @@ def at_once(f, t, y, parameters, known=None, apart=False):
 
     function.differentiates = True
     try:
-        tracked = TrackedCall("vjp", function, tuple(given), tuple(range(len(given)))).call()
+        with library.plain_arrays():
+            tracked = TrackedCall("vjp", function, tuple(given), tuple(range(len(given)))).call()
         result = tracked.outputs[0]
         value = raw(result)
     except Exception as error:  # whatever it is, the call point by point tells it

@@ -21,7 +21,7 @@ from arraygrad.implicit.columns import NoForm, are_close, at_once, beside, read_
 from arraygrad.implicit.common import directly, products
 from arraygrad.implicit.stores import running
 
-__all__ = ["Calls", "NoForm", "Points", "carried", "gradients_of_steps", "jacobians", "room"]
+__all__ = ["Calls", "NoForm", "Points", "beside_state", "carried", "gradients_of_steps", "jacobians", "room"]
 
 _ELEMENTS = 1 << 20  # of the largest arrays
 _FEW = 4  # points that are called one by one, of those where the solver had other values
@@ -85,6 +85,7 @@ class Calls:
 
     def __init__(self, f, parameters, dtype=None):
         self.f, self.parameters, self.dtype, self.together = f, parameters, dtype, True
+        self.structure = None  # of its Jacobians, once it was looked for (large_states.py)
         self._agrees = None
 
     @classmethod
@@ -156,7 +157,7 @@ class Calls:
         m, n = y.shape
         compared = None
         if self._agrees is None:
-            t, y, compared = numpy.append(t, t[m // 2]), numpy.concatenate([y, _beside(y, m // 2)[None]]), m
+            t, y, compared = numpy.append(t, t[m // 2]), numpy.concatenate([y, beside_state(y, m // 2)[None]]), m
         values, jac, rest = self._derivatives(t, y, compared, _BRANCHES)
         self._agrees = True
         if known is not None and not self._are_known(t, y, values[:m], known):
@@ -197,8 +198,8 @@ class Calls:
         values, jac = values[:m], jac[:, :m]
         if compared is not None:
             i = compared
-            by_parameters = [None if part is None else part[:, i] for part in rest]
-            if not self._agrees_at(t[i], y[i], values[i], jac[:, i], by_parameters):
+            found = [None if part is None else numpy.tensordot(_between(n), part[:, i], 1) for part in (jac, *rest)]
+            if not self._agrees_at(t[i], y[i], values[i], found[0], found[1:]):
                 raise NoForm
         return values, jac, rest
 
@@ -211,38 +212,45 @@ class Calls:
         if 4 * apart.size > len(known):
             return False
         apart = apart[:: max(apart.size // _FEW, 1)]
-        return all(are_close(values, self._one(t[k], y[k])[0][None], k).all() for k in apart)
+        return all(are_close(values, self.one(t[k], y[k])[0][None], k).all() for k in apart)
 
     def _agreement(self, t, y):
         """Whether value and derivatives at several points at once are those of a call at one, beside the solution."""
         k = len(t) // 2
-        places = numpy.stack([y[k], _beside(y, k)])
-        values, pull = at_once(self.f, t[[k, k]], places, self.parameters)
-        found = [pull(numpy.stack([numpy.zeros_like(unit), unit])) for unit in numpy.eye(y.shape[1], dtype=y.dtype)]
-        zero = numpy.zeros(y.shape[1])
-        by_y = [zero if row[0] is None else row[0][1] for row in found]
-        rest = [
-            None if all(part is None for part in parts) else [0.0 if part is None else part for part in parts]
-            for parts in zip(*[row[1:] for row in found], strict=True)
-        ]
-        return self._agrees_at(t[k], places[1], values[1], by_y, rest)
+        places = numpy.stack([beside_state(y, k), y[k]])
+        try:
+            self.compare(t[k], places[0], *at_once(self.f, t[[k, k]], places, self.parameters))
+        except NoForm:
+            return False
+        return True
+
+    def compare(self, t, y, values, pull):
+        """Hold what `at_once` gave for points of which the first is (t, y) to a call at that point; raises NoForm."""
+        cotangents = numpy.zeros(values.shape)
+        cotangents[0] = _between(len(y))
+        by_y, *rest = pull(cotangents)
+        if not self._agrees_at(t, y, values[0], None if by_y is None else by_y[0], rest):
+            raise NoForm
+        self._agrees = True
 
     def _agrees_at(self, t, y, value, by_y, by_parameters):
-        """Whether a value and the derivatives of each of its components are those of a call at one point.
+        """Whether a value and its derivatives along `_between` are those of a call at one point.
 
         They would differ where the function relies on what Batched lacks, as an array that has two names and is
         written in place. Along the solution itself values may agree by chance, as at an equilibrium.
         """
         cotangent, close = _between(len(y)), numpy.sqrt(numpy.finfo(y.dtype).eps)
         try:
-            expected, back = self._one(t, y)
+            expected, back = self.one(t, y)
             one = back(cotangent.astype(expected.dtype))
         except Exception:  # told where the function is called point by point
             return False
-        found = [None if rows is None else numpy.tensordot(cotangent, rows, 1) for rows in (by_y, *by_parameters)]
+        found = (by_y, *by_parameters)
         return _same(value, expected, close) and all(_same(a, b, close) for a, b in zip(found, one, strict=True))
 
-    def _one(self, t, y):
+    def one(self, t, y):
+        """(value, what multiplies by the derivatives) at one point, as `products`."""
+
         def slope(y, *parameters):
             return self.f(float(t), y, *parameters)
 
@@ -253,7 +261,7 @@ class Calls:
         """The same point by point."""
         values, pulls = [], []
         for time, state in zip(t, y, strict=True):
-            value, pull = self._one(time, state if self.dtype is None else state.astype(self.dtype))
+            value, pull = self.one(time, state if self.dtype is None else state.astype(self.dtype))
             values.append(value)
             pulls.append(pull)
 
@@ -291,7 +299,7 @@ def _between(n):
     return 0.5 + 0.5 * (0.6180339887498949 * numpy.arange(1.0, n + 1.0) % 1.0)
 
 
-def _beside(y, k):
+def beside_state(y, k):
     """A state near that of point k, of all states (m, n)."""
     size = numpy.max(numpy.abs(y), axis=0) + numpy.finfo(y.dtype).tiny
     return (y[k] + 1e-3 * size * _between(y.shape[1])).astype(y.dtype)

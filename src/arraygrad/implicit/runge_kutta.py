@@ -1,6 +1,7 @@
 """The discrete adjoint of an explicit Runge-Kutta method: the steps that SciPy's solver took, differentiated.
 
-May import: implicit.common, implicit.many_steps, transforms, core.tensor, numpy; scipy inside functions.
+May import: implicit.common, implicit.large_states, implicit.many_steps, transforms, core.tensor, numpy; scipy inside
+functions.
 
 Note [Discrete adjoint]
 ~~~~~~~~~~~~~~~~~~~~~~~
@@ -23,6 +24,7 @@ import numpy
 
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import directly, noting_class, products, raw
+from arraygrad.implicit.large_states import LARGEST, products_at, walked
 from arraygrad.implicit.many_steps import Calls, NoForm, Noted, Points, gradients_of_steps, room
 from arraygrad.transforms.following import vjp
 
@@ -31,6 +33,7 @@ __all__ = ["Trajectory", "recording"]
 _METHODS = ("RK23", "RK45", "DOP853")
 _BYTES = 1 << 27  # of states and stages, which are kept
 _SMALL = 24  # states of so many values: Jacobians are computed
+_PRODUCTS, _POINTS = 1 << 16, 64  # of states at the stages of steps that go together; points at which that pays
 _ELEMENTS = 1 << 18  # of cotangents that are noted together
 
 
@@ -227,7 +230,7 @@ class _Backwards:
         points = Points(self.times, times, g)
         calls = Calls.of(self.given, self.arguments, self.parameters, self.dtype)
         tableau, n = self.tableau, len(g)
-        most = room(n, tableau.size, self.parameters) if n <= _SMALL else 0
+        most = room(n, tableau.size, self.parameters) if n <= _SMALL else self._room_of_products(n)
         calls.together = most > 1 and self.trajectory.calls_together(self.given)
         chunk = most if calls.together else max(min(_ELEMENTS // (tableau.size * n), 256), 1)
         after, grown, waiting = numpy.zeros(n, g.dtype), [None] * len(self.parameters), []
@@ -248,6 +251,11 @@ class _Backwards:
         self.trajectory.together = calls.together or not most > 1
         return self._found(points.at_start + after, grown)
 
+    def _room_of_products(self, n):
+        """How many steps go together of a state of more values; 0 where products one by one cost less."""
+        points = (len(self.times) - 1) * self.tableau.n
+        return _PRODUCTS // (self.tableau.size * n) if n <= LARGEST and points >= _POINTS else 0
+
     def _at_once(self, calls, first, states, after, by_state, by_stages):
         """What `_step` gives, of all these steps; None where the right side has no form for many points."""
         if not calls.together:
@@ -257,6 +265,8 @@ class _Backwards:
         times = numpy.asarray(self.times[first : first + m + 1])
         h, y = numpy.diff(times), numpy.asarray(states)
         stages, short = self._known(first, states, by_stages, count)
+        small = y.shape[1] <= _SMALL
+        linear, gradients = (calls.linear, gradients_of_steps) if small else (self._products(calls), walked)
         blocks, done = [], 0
         try:
             while done < count:
@@ -268,14 +278,21 @@ class _Backwards:
                 if not done and short.any():
                     at[short, tableau.n :], t[short, tableau.n :] = at[short, tableau.n, None], times[1:][short, None]
                 known = None if done else stages[:, part].reshape(m * k, -1)
-                values, *derivatives = calls.linear(t.reshape(-1), at.reshape(m * k, -1), known)
+                values, *derivatives = linear(t.reshape(-1), at.reshape(m * k, -1), known)
                 blocks.append((part, *derivatives))
                 if part.stop > stages.shape[1]:
                     stages = numpy.concatenate([stages, values.reshape(m, k, -1)], axis=1)
                 done = part.stop
-            return gradients_of_steps(tableau, h, blocks, after, by_state, by_stages)
+            return gradients(tableau, h, blocks, after, by_state, by_stages)
         except NoForm:
             return None
+
+    @staticmethod
+    def _products(calls):
+        def linear(t, y, known):
+            return products_at(calls, t, y, known)
+
+        return linear
 
     def _one_by_one(self, first, states, after, by_state, by_stages):
         """The same by a product with the Jacobian of each stage, from the last one of the last step to the first."""

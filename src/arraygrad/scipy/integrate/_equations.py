@@ -13,7 +13,7 @@ from scipy import integrate
 
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
-from arraygrad.implicit.collocation import Again
+from arraygrad.implicit.collocation import Again, Stepped
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, solving
 from arraygrad.implicit.ivp import solve_ivp as implicit_ivp
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
@@ -26,8 +26,9 @@ from arraygrad.transforms.following import vjp
 __all__ = []
 
 ADJOINT = "continuous adjoint (Pontryagin et al. 1962)"
-DISCRETE = f"discrete adjoint of RK23, RK45, DOP853 (Sandu 2006); {ADJOINT} of the others"
+DISCRETE = f"discrete adjoint of RK23, RK45, DOP853 and of large states (Sandu 2006); {ADJOINT} of the others"
 NAME = "scipy.integrate.solve_ivp (an event)"
+DEFAULT, RELATIVE = 1.49012e-8, 1e-13  # tolerances of odeint; the smallest that SciPy's classes take
 EVENT = 1e-3  # how far a step of Newton's method may move the time that SciPy found
 
 
@@ -298,6 +299,8 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
     start, *rest = arguments.raw()
     times = np.asarray(raw(t), dtype=float)
     steps = Steps(start.size, times[0], start, times[-1] - times[0]) if arguments.tensors and times.size > 1 else None
+    numbers = all(one is None or np.ndim(one) == 0 for one in (rtol, atol))
+    stepped = steps is not None and Stepped.is_for(start.size) and numbers and tcrit is None and not tracked(t)
 
     def again(at):
         """The solution (n, m) at other times, in their order: the first is that of the initial values."""
@@ -311,17 +314,35 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
         )  # fmt: skip
 
     with solving("scipy.integrate.odeint", f, rest) as right_side:
-        found = solve(right_side if steps is None else steps.noting(right_side), times, full_output)
+        noted = steps is not None and not stepped
+        found = solve(steps.noting(right_side) if noted else right_side, times, full_output)
     values = found[0] if full_output else found
     result = types.SimpleNamespace(t=times, y=np.ascontiguousarray(values.T))
     settings = {"method": "LSODA", "rtol": 1e-8 if rtol is None else float(np.min(rtol)),
                 "atol": 1e-8 if atol is None else float(np.min(atol))}  # fmt: skip
     jumps = None
     if steps is not None:
-        jumps = Jumps("scipy.integrate.odeint", f, arguments, steps, again, len(steps.times))
+        jumps = Jumps("scipy.integrate.odeint", f, arguments, steps, again, 0 if stepped else len(steps.times))
     # A slope in differentiated times has corners at them: its derivative there is that of neither side, and collocation
     # reads the slope where steps end. The adjoint equation is integrated between the times then.
-    solution = Again(steps.times, start, again) if steps is not None and not tracked(t) else None
+    solution = Again(steps.times, start, again) if steps is not None and not stepped and not tracked(t) else None
+    if stepped:
+
+        def take(cls):
+            with solving("scipy.integrate.odeint", f, rest) as right_side:
+                solver = cls(
+                    right_side, times[0], start, times[-1], max_step=abs(hmax) or np.inf, min_step=abs(hmin),
+                    first_step=min(abs(h0), abs(times[-1] - times[0])) or None,
+                    rtol=max(DEFAULT if rtol is None else float(rtol), RELATIVE),
+                    atol=DEFAULT if atol is None else float(atol),
+                )  # fmt: skip
+                while solver.status == "running":
+                    solver.step()
+            jumps.evaluations = solver.nfev
+            if solver.status == "failed":
+                solution.times = []  # the adjoint equation is integrated
+
+        solution = steps.solution = Stepped(start, take, steps.add)
     problem = Checked(f, (times[0], times[-1], times), result, arguments, settings, jumps, solution)
     y = ag.matrix_transpose(arguments.attach(problem))
     return (y, found[1]) if full_output else y
