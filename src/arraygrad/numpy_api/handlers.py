@@ -19,7 +19,7 @@ from arraygrad.backends.numpy import ufunc_calls
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.core.protocol_shapes import ptp
-from arraygrad.core.protocols import add_protocol_functions, add_primitives, is_served, numpy_function
+from arraygrad.core.protocols import add_primitives, add_protocol_functions, is_served, numpy_function
 from arraygrad.core.tensor import Tensor, apply_op, asarray, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.numpy_api.plainly import adopting, are_plain, computed_plainly, implementation, plain_call, stand_in_of
