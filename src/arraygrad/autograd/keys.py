@@ -21,6 +21,7 @@ import collections
 import dis
 import linecache
 import threading
+import weakref
 
 import numpy
 
@@ -121,7 +122,12 @@ def _is_beside_an_equal_one(t, frame, size):
     if here.key != key or here.holder is not holder or (size and here.count >= size):
         here.key, here.holder, here.count, here.values = key, holder, 0, {}
     here.count += 1
-    return here.values.setdefault(_value(t), id(t)) != id(t)
+    value = _value(t)
+    met = here.values.get(value)
+    other = None if met is None else met()  # gone with the set before, of a comprehension in a loop (Python 3.12 on)
+    if other is None:
+        here.values[value] = weakref.ref(t)
+    return other is not None and other is not t
 
 
 def _holds(container, t):
