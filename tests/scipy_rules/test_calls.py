@@ -270,15 +270,17 @@ def test_nearest_neighbours_are_chosen_and_their_distances_differentiated():
     np.testing.assert_allclose(points.grad.numpy(), [[0.0, -1.0], [0.0, 1.0]])
 
 
-def test_a_matrix_of_scipys_has_products_and_takes_a_tensor_nowhere_else():
+def test_a_matrix_of_scipys_has_products_and_sums():
     plain = scipy.sparse.csr_array(np.diag([2.0, 3.0]))
     x = leaf(1.0, 2.0)
     (sparse.csr_array(plain) @ x).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), [2.0, 3.0])
     (plain @ x).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), [4.0, 6.0])
-    with pytest.raises(TypeError):
-        plain + x
+    total = plain + x
+    np.testing.assert_array_equal(total.detach().numpy(), [[3.0, 2.0], [1.0, 5.0]])
+    total.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), [6.0, 8.0])
 
 
 def test_counterparts_lead_from_scipys_objects_to_ours():

@@ -25,6 +25,7 @@ Source: Hindmarsh (1983), "ODEPACK"; Gear (1971), "Numerical initial value probl
 Guarded by tests/implicit/test_large_states.py.
 """
 
+import abc
 import functools
 import math
 
@@ -44,7 +45,7 @@ _SOLVED, _ESTIMATED, _REFINED = 1e-12, 1e-3, 8  # how exact a system is solved b
 _KEPT, _BYTES = 8, 1 << 26  # pieces whose Jacobians are kept for the way back; factors of matrices
 
 
-class History:
+class History(abc.ABC):
     """The steps of one solver. `add(solver)` notes a step that was accepted."""
 
     def __init__(self, solver):
@@ -65,21 +66,21 @@ class History:
         made, self._evaluations = solver.nfev - self._evaluations, solver.nfev
         self.iterations.append(min(max(made, _FEWEST), _MOST) if iterated else 0)
 
+    @abc.abstractmethod
     def steps(self):
         """(B (m, _ROWS, _ROWS), l, w, v (m, _ROWS), e, c (m,)) of the m steps, from z_n-1 in the scale of its step."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def rescaled(self, ratios):
         """The sums (m, _ROWS) after each step for steps that are longer by ratios (m,)."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def errors(self):
         """(m,): what a, times it, says about the error of a step, as a residual of the equation of a."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def told_by(self, n, times):
         """q (_ROWS, m): values at times (m,) within step n are q.z_n."""
-        raise NotImplementedError
 
     def consistent(self, made):
         """Whether the noted sums follow from each other by the steps `made`."""
