@@ -5,6 +5,7 @@ an earlier plain call or an earlier gradient has filled the cache. A filled cach
 a word, and so is every comparison of two values that the transform follows, or with a number of the program's text.
 """
 
+import math
 import warnings
 
 import numpy as np
@@ -78,6 +79,12 @@ NUMBERS = {
     "numpy.equal": lambda a, b: np.equal(a, b),
     "numpy.allclose": lambda a, b: np.allclose(a, b),
     "numpy.isclose": lambda a, b: np.isclose(b, a),
+    "abs(difference) <": lambda a, b: abs(a - b) < 1e-12,
+    "bound >= numpy.abs": lambda a, b: 1e-12 >= np.abs(b - a),
+    "not abs > 0": lambda a, b: not abs(b - a) > 0.0,
+    "square": lambda a, b: (a - b) ** 2 <= 1e-20,
+    "relative": lambda a, b: abs(a - b) / 3.0 < 1e-9,
+    "math.fabs": lambda a, b: math.fabs(a - b) < 1e-9,
 }
 ARRAYS = {
     "array_equal": lambda a, b: np.array_equal(a, b),
@@ -87,6 +94,11 @@ ARRAYS = {
     "allclose": lambda a, b: np.allclose(a, b),
     "tuples": lambda a, b: tuple(a) == tuple(b),
     "lists": lambda a, b: list(a) == list(b),
+    "norm": lambda a, b: not np.linalg.norm(a - b) > 0,
+    "max of abs": lambda a, b: np.max(np.abs(a - b)) < 1e-10,
+    "sum of squares": lambda a, b: ((b - a) ** 2).sum() < 1e-20,
+    "all of abs": lambda a, b: np.all(np.abs(a - b) < 1e-10),
+    "dot": lambda a, b: np.dot(a - b, a - b) < 1e-20,
 }
 CACHES = [
     *[
@@ -118,6 +130,54 @@ def test_a_cache_that_was_filled_is_told_and_an_empty_one_is_right(make, same):
     _, messages = told(filled.loss, P)
     assert messages
     assert "self.last = None" in messages[0]
+
+
+def away(p, bound=1e-3):
+    return p[0] ** 2 if abs(p[0] - 0.7) < bound else p[1]
+
+
+def two_steps(p):
+    x, before = p[0], p[1]
+    while abs(x - before) > 0.0:
+        before, x = x, 0.5 * (x + p[1] / x)
+    return x
+
+
+def of_a_norm(p):
+    return (p * p).sum() if np.linalg.norm(p - p) < 1e-9 else p[1]
+
+
+def of_zero(p, bound=1e-9):
+    q = p * 0.0
+    return p[0] if np.linalg.norm(q) < bound else p[1]
+
+
+@pytest.mark.parametrize("f", [away, two_steps, of_a_norm, of_zero])
+def test_sizes_that_ask_no_cache_are_not_told(f):
+    assert told(f, P)[1] == []
+
+
+def test_the_optimiser_of_a_filled_cache_is_told():
+    class Fluid:
+        temperature, density = -1.0, None
+
+        def update(self, temperature):
+            if abs(temperature - self.temperature) > 1e-12:
+                self.temperature, self.density = temperature, 1000.0 / (1.0 + 2e-4 * (temperature - 20.0) ** 2)
+
+    fluid = Fluid()
+
+    def cost(p):
+        fluid.update(p[0])
+        return (fluid.density - 900.0) ** 2 / 1e3 + (p[1] - 1.0) ** 2
+
+    x = np.array([40.0, 0.0])
+    right, messages = told(cost, x)
+    assert messages == []
+    assert abs(right[0]) > 0.1
+    cost(x + 1.0)
+    cost(x)
+    assert len(told(cost, x)[1]) == 1
 
 
 def test_a_cache_that_an_earlier_gradient_has_filled_is_told():

@@ -6,6 +6,7 @@ import fractions
 import io
 import json
 import math
+import tomllib
 import warnings
 from ast import literal_eval
 from decimal import Decimal
@@ -32,6 +33,8 @@ TEXTS = {
     "format": lambda x: f"{x:.17g}",
     "rounded": lambda x: f"{math.sin(x):.3f}",
     "old": lambda x: "{:e}".format(x * 3.0),  # noqa: UP032
+    "array2string": lambda x: np.array2string(np.array([x, 2.0 * x]), precision=12)[1:-1].split()[0],
+    "thousands": lambda x: f"{x * 12345.6:,.3f}".replace(",", ""),
 }
 
 
@@ -59,6 +62,11 @@ READERS = {
     "numpy.genfromtxt": lambda text: np.genfromtxt(io.StringIO(f"2.5,{text}"), delimiter=",")[1],
     "numpy.array": lambda text: np.array([text], float)[0],
     "complex": lambda text: complex(text).real,
+    "tomllib.loads": lambda text: tomllib.loads(f"k = {float(text)!r}")["k"],
+    "eval of a formula": lambda text: eval(f"2 * {text} + 1.5"),
+    "eval of a negative": lambda text: eval(f"-({text}) ** 2"),
+    "upper": lambda text: complex(text.upper()).real,
+    "another exponent": lambda text: complex(text.replace("e", "D").replace("D", "E")).real,
 }
 
 

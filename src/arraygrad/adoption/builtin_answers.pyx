@@ -319,9 +319,19 @@ def called_type(cls, *args, **kwargs):
     return type(*args, **kwargs)
 
 
+cpdef number_in(str text):
+    """The number that a text is, None where it is none."""
+    for kind in (float, complex):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
+
+
 cpdef tell_text(str text):
     """Warn if a number is read from text that an adopted call has made of a Tensor."""
-    if arraygrad_adopting != NULL and TEXTS and text.strip() in TEXTS:
+    if arraygrad_adopting != NULL and TEXTS and number_in(text) in TEXTS:
         at = SourceLocation(sys._getframe(0))
         warn_at(at, f"{at}: a number is read from text that was made of a Tensor, and has no gradient: compute with "
                     "the Tensor itself, or make the text of arraygrad.stop_gradient(x)")

@@ -270,7 +270,7 @@ cdef int take_back(tuple found) except -1:
     return 0
 
 
-TEXTS = {}              # the last texts that were made of Tensors in adopted calls, with their threads: text_names.py
+TEXTS = {}              # numbers in the last texts of Tensors in adopted calls, with their threads: text_names.py
 
 
 cdef int forget_texts() except -1:

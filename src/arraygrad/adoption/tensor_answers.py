@@ -24,6 +24,7 @@ from arraygrad.adoption.builtin_answers import (
     is_python_number,
     made_float,
     no_attribute,
+    number_in,
     plain_type,
     raw_of,
     refuse_open,
@@ -155,8 +156,10 @@ def note_text(text):
         return
     words = _BRACKETS.sub(" ", text).split() if len(text) <= _LONG else ()
     here = threading.get_ident()
-    for word in (text, *words[:_TEXTS]):
-        TEXTS[word] = here
+    for word in (text, text.replace(",", ""), *words[:_TEXTS]):
+        number = number_in(word)
+        if number is not None:
+            TEXTS[number] = here
     while len(TEXTS) > _TEXTS:
         TEXTS.pop(next(iter(TEXTS), None), None)  # the oldest; another thread may have removed it
 

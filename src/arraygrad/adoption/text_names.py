@@ -7,13 +7,15 @@ Note [Numbers read from text]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 Text holds no gradient, so a number that is written out and read again is a constant. A program that shows its numbers
 does the first half only, and is right; the second half is where the gradient is lost.
-(1) `str`, `repr` and `format` of a Tensor note their text in an adopted call, `tensor_answers.note_text`. The last
-    ones stay.
-(2) float, complex, numpy.array and their like compare the text that they are given: `builtin_answers.tell_text`.
+(1) `str`, `repr` and `format` of a Tensor note the numbers in their text, `tensor_answers.note_text`, until the
+    adopted call of their thread ends. The last ones stay.
+(2) float, complex, numpy.array and their like look for the number that they read: `builtin_answers.tell_text`.
 (3) What is given a document, or computes while it reads, is judged by its result: the functions here warn where a
-    number in it is that of a noted text. Numbers that every program writes, 0, 1 and -1, do not count.
+    number in it is a noted one, and `eval` where one is in its text. Numbers that every program writes, 0, 1 and -1, do
+    not count.
 (4) Decimal and Fraction take one number. Their classes have stand-ins that only their call goes through.
-Not seen are text in files of other programs, `astype` of an array of text, and readers of other packages (pandas).
+Not seen are text in files of other programs, `astype` of an array of text,
+and other readers: `exec`, configparser, csv, Context.create_decimal, pandas.
 Guarded by tests/adoption/test_numbers_read_from_text.py.
 """
 
@@ -22,7 +24,9 @@ import decimal
 import fractions
 import functools
 import json
+import re
 import sys
+import tomllib
 import types
 
 import numpy
@@ -36,16 +40,12 @@ __all__ = ["READERS", "install", "reader"]
 PASSES_ERRORS_ON = True  # what is raised here is the real function's: autograd.source_locations
 _LEAVES = 4096  # so many numbers of a result are compared
 _COMMON = (0.0, 1.0, -1.0)
+_NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 def _tell_read(found, frame):
     """Warn if `found`, which a function has read from text, holds a number whose text was made of a Tensor."""
-    noted = set()
-    for text in list(TEXTS):  # other threads may add to it
-        try:
-            noted.add(float(text))
-        except ValueError:
-            continue
+    noted = set(TEXTS)
     noted.difference_update(_COMMON)
     if noted and not noted.isdisjoint(_numbers_in(found, [])):
         at = SourceLocation(frame)
@@ -99,8 +99,8 @@ def _eval(source, globals=None, locals=None, /):
             if locals is not globals and not isinstance(locals, dict):
                 locals = dict(locals)  # as of locals(): a proxy of the frame from Python 3.13 on
     found = eval(source, globals, locals)
-    if TEXTS and is_on() and isinstance(source, str | bytes):
-        _tell_read(found, frame)
+    if TEXTS and is_on() and isinstance(source, str):
+        _tell_read([found, [sign * float(number) for number in _NUMBER.findall(source) for sign in (1, -1)]], frame)
     return found
 
 
@@ -148,6 +148,7 @@ def _class(real):
 # (module, what is read there, what makes the stand-in of it).
 READERS = (
     (json, ("load", "loads"), reader),
+    (tomllib, ("load", "loads"), reader),
     (ast, ("literal_eval",), reader),
     (decimal, ("Decimal",), _class),
     (fractions, ("Fraction",), _class),

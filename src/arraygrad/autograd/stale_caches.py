@@ -14,6 +14,8 @@ equal] in core/decisions.pyx). It says nothing of
 (2) two values that are both followed: the step before of an iteration;
 (3) `x` and what `stop_gradient(x)`, `x.detach()` or `x.numpy()` show of the same memory;
 (4) more than the first few comparisons at one place in one trace, as each look walks over a graph.
+The same holds of `abs(x - self.last) > 1e-9` and `norm(x - self.last) > 0`: a size that is exactly zero, which is
+compared with a bound that is not followed. The graph tells whether it is that of a difference from a constant.
 Guarded by tests/adoption/test_caches_of_one_value.py.
 """
 
@@ -28,7 +30,7 @@ from arraygrad.core.convert import RUNNING
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor
 
-__all__ = ["tell_equal"]
+__all__ = ["tell_equal", "tell_near"]
 
 _LOOKS = 3
 _looked: dict = {}  # id of a trace -> {place: how many looks}
@@ -50,6 +52,10 @@ def tell_equal(a, b):
     found = [isinstance(x, Tensor) and x.requires_grad and bool(followed_by(x)) for x in (a, b)]
     if found[0] == found[1] or _share_memory(a, b):
         return
+    _warn(frame)
+
+
+def _warn(frame):
     place = SourceLocation(frame)
     warn_at(
         place,
@@ -58,6 +64,64 @@ def tell_equal(a, b):
         "gradient is missing. Empty the cache at the beginning of the function that is differentiated "
         "(self.last = None), or make the object anew in it. Where nothing is used again, compare "
         "arraygrad.stop_gradient(x), without this warning.",
+    )
+
+
+_SIZES = frozenset(
+    """
+    AbsBackward SumBackward MaxBackward MeanBackward SqrtBackward SquareBackward MulBackward PowBackward
+    NormBackward VectorNormBackward MatrixNormBackward GetitemBackward ReshapeBackward ConjBackward RealBackward
+    MaximumBackward HypotBackward VecdotBackward MatmulBackward DivBackward FloatPowerBackward FabsBackward
+    """.split()
+)
+_STEPS = 12  # nodes of a graph, from a size to the differences
+
+
+def tell_near(x, bound):
+    """`x`, which requires grad and is zero, was compared with a bound: warn where it is a difference from a constant."""
+    if number_warnings_are_off() or not RUNNING:
+        return
+    traces = list(RUNNING.values())
+    for one in _looked.keys() - set(map(id, traces)):
+        _looked.pop(one, None)
+    frame = own_frame(sys._getframe(1))
+    looks = _looked.setdefault(id(traces[-1]), {})
+    key = (frame.f_code, frame.f_lasti)
+    looks[key] = looks.get(key, 0) + 1
+    if looks[key] > _LOOKS or _subtracts_a_number(frame) or not _is_from_a_constant(x) or not followed_by(x):
+        return
+    _warn(frame)
+
+
+def _is_from_a_constant(x):
+    """Whether a size is that of a difference between a value that requires grad and one that does not."""
+    waiting, seen = [x.grad_fn], {}
+    while waiting:
+        node = waiting.pop()
+        if node is None or len(seen) > _STEPS:
+            return False
+        if id(node) in seen:
+            continue
+        seen[id(node)] = node
+        below = [one for one, _ in node.next_functions]
+        if node.name() == "SubBackward":
+            if None not in below or not any(below):
+                return False
+        elif node.name() in _SIZES:
+            waiting += [one for one in below if one is not None] or [None]
+        else:
+            return False
+    return True
+
+
+def _subtracts_a_number(frame):
+    """Whether the comparison at the place of a frame has a difference from a number that is written out."""
+    node = parsed(source_of(frame.f_code, frame.f_lasti, frame.f_globals))
+    return node is not None and any(
+        isinstance(part, ast.BinOp)
+        and isinstance(part.op, ast.Sub)
+        and any(isinstance(side, ast.Constant) for side in (part.left, part.right))
+        for part in ast.walk(node)
     )
 
 

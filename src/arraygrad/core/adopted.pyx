@@ -190,10 +190,13 @@ cdef str text_of(TensorBase t, bint shown):
 
 cdef str formatted(TensorBase t, str spec):
     """`format(t, spec)`, noted for whom reads the number from it."""
-    cdef str text
     if not spec:
         return str(t)
-    text = format(one_element(t, "format"), spec)
+    return note_text(format(one_element(t, "format"), spec))
+
+
+cpdef str note_text(str text):
+    """Text of a Tensor, noted in adopted calls for whom reads a number from it."""
     if any_adopted() and _answers is not None:
         _answers.note_text(text)
     return text

@@ -24,14 +24,15 @@
 # Two numbers that were computed apart are hardly ever equal. Where a recorded one is equal to one that the program has
 # from elsewhere, it most often asks a cache whether what it keeps was computed for this value: what was kept then is a
 # constant, and the gradient through it is lost. So a comparison for equality whose answer is that all elements are
-# equal is told to `_equal`, which knows what else may be equal (autograd/stale_caches.py).
+# equal is told to `_equal`, which knows what else may be equal (autograd/stale_caches.py). So is a size that is exactly
+# zero and is compared with a bound, `abs(x - self.last) > 1e-9`, to `_near`.
 import numpy
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
 from arraygrad.core.op cimport Op
-from arraygrad.core.value cimport TensorBase
+from arraygrad.core.value cimport TensorBase, is_tensor
 from arraygrad.engine.node cimport thread_state
 
 cdef extern from *:
@@ -62,6 +63,7 @@ cdef enum:
 
 cdef frozenset deciding = frozenset(
     ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "sign", "signbit", "copysign"))
+cdef frozenset bounds = frozenset(("less", "less_equal", "greater", "greater_equal"))
 cdef frozenset equalities = frozenset(("equal", "not_equal"))
 cdef frozenset comparing = frozenset(("array_equal", "array_equiv", "allclose", "isclose"))
 cdef frozenset ordering = frozenset(("argmin", "argmax", "nanargmin", "nanargmax", "argsort", "argpartition"))
@@ -69,6 +71,7 @@ cdef object _selects = None
 cdef object _approach = None
 cdef object _factors = None
 cdef object _equal = None
+cdef object _near = None
 
 
 def set_criteria(selects, approach, factors):
@@ -83,10 +86,14 @@ def set_criteria(selects, approach, factors):
     _selects, _approach, _factors = selects, approach, factors
 
 
-def set_equality(told):
-    """Have `told(a, b)` called where a transform's function has compared two values, a Tensor among them, as equal."""
-    global _equal
-    _equal = told
+def set_equality(told, told_of_zero):
+    """Set the functions that are told of values that are equal.
+
+    `told(a, b)`: a transform's function has compared two values, a Tensor among them, as equal.
+    `told_of_zero(x, bound)`: it has compared a Tensor that requires grad and is zero with a bound that does not.
+    """
+    global _equal, _near
+    _equal, _near = told, told_of_zero
 
 
 cdef class Decided:
@@ -161,10 +168,28 @@ cdef int decided(Op op, object a, object b, TensorBase out) except -1:
         return 0
     if b is not None and _equal is not None and op.name in equalities and are_equal(op.name, out.value.raw):
         _equal(a, b)
+    if b is not None and _near is not None and op.name in bounds:
+        if has_zeros_only(a) and not requires(b):
+            _near(a, b)
+        elif has_zeros_only(b) and not requires(a):
+            _near(b, a)
     here = PyEval_GetFrame()
     if here == NULL:
         return 0
     return note(<object>here, a, 0.0 if b is None else b, out.value.raw, None)
+
+
+cdef inline bint requires(object x) except -1:
+    return type(x) is not float and is_tensor(x) and (<TensorBase>x).tracked
+
+
+cdef bint has_zeros_only(object x) except -1:
+    """Whether a value requires grad and has zeros only."""
+    cdef object raw
+    if not requires(x):
+        return False
+    raw = (<TensorBase>x).value.raw
+    return isinstance(raw, (numpy.ndarray, numpy.generic)) and raw.size and not numpy.any(raw)
 
 
 cdef bint same_values(object answers, object a, object b) except -1:

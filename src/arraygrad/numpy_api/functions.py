@@ -1,6 +1,7 @@
 """NumPy's functions on Tensors, with NumPy's signatures, over table operations (`__array_function__`).
 
-May import: core.convert, core.exposed_memory, core.inplace, core.tensor, engine.node, ops, namespaces.bind, numpy.
+May import: core.adopted, core.convert, core.exposed_memory, core.inplace, core.tensor, engine.node, ops,
+namespaces.bind, numpy.
 
 Reductions are in `numpy_api.reductions`, functions of shape in `numpy_api.shapes`, products, numpy.linalg and numpy.fft
 in `numpy_api.linalg`. Keywords without a recorded counterpart (out=, where=, initial=) raise TypeError unless they have
@@ -17,6 +18,7 @@ import warnings
 import numpy
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from arraygrad.core.adopted import note_text
 from arraygrad.core.convert import numpy_is_kept, place
 from arraygrad.core.exposed_memory import raw_array, raw_handle
 from arraygrad.core.inplace import as_scalar, is_scalar
@@ -585,13 +587,13 @@ def _shares_memory(a, b, /, max_work=None):
 @implements("array2string")
 def _array2string(a, *args, **kwargs):
     """Text of the values, as numpy.array2string has it."""
-    return numpy.array2string(host(a), *args, **kwargs)
+    return note_text(numpy.array2string(host(a), *args, **kwargs))
 
 
 @implements("array_str")
 def _array_str(a, max_line_width=None, precision=None, suppress_small=None):
     """Text of the values, as numpy.array_str has it."""
-    return numpy.array_str(host(a), max_line_width, precision, suppress_small)
+    return note_text(numpy.array_str(host(a), max_line_width, precision, suppress_small))
 
 
 @functools.cache

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy
 
 from arraygrad.autograd.source_locations import short, source_of
-from arraygrad.autograd.stale_caches import tell_equal
+from arraygrad.autograd.stale_caches import tell_equal, tell_near
 from arraygrad.core.decisions import set_criteria, set_equality
 from arraygrad.core.tensor import Tensor, edge_of
 from arraygrad.engine.engine import execute
@@ -301,4 +301,4 @@ def _named(nodes):
 
 
 set_criteria(selects, approach, factors)
-set_equality(tell_equal)
+set_equality(tell_equal, tell_near)
