@@ -148,16 +148,26 @@ def _quad_vec(f, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=100e6, l
     return (arguments.attach(problem), *found[1:])
 
 
+FUNCTION, LOWER, UPPER = 0, 1, 2  # what the inner integral of dblquad asks for
+
+
 @CHAPTER.composition("dblquad", "a b args", LEIBNIZ)
 def _dblquad(func, a, b, gfun, hfun, args=(), epsabs=1.49e-8, epsrel=1.49e-8):
-    f, parameters = lifted("scipy.integrate.dblquad", func, args)
+    # The function and its limits are lifted together, as all three may read the same values of the program. Limits that
+    # are numbers are parameters.
+    def asked(which, *values):
+        *values, lower, upper = values
+        if which == FUNCTION:
+            return func(*values)
+        limit, number = (gfun, lower) if which == LOWER else (hfun, upper)
+        return limit(values[0]) if callable(limit) else number
 
-    def limit(bound, x):
-        return bound(x) if callable(bound) else bound
+    numbers = [0.0 if callable(limit) else limit for limit in (gfun, hfun)]
+    f, parameters = lifted("scipy.integrate.dblquad", asked, (*args, *numbers))
 
     def inner(x, *values):
-        return NAMES["quad"](lambda y, x, *values: f(y, x, *values), limit(gfun, x), limit(hfun, x), (x, *values),
-                             epsabs=epsabs, epsrel=epsrel)[0]  # fmt: skip
+        return NAMES["quad"](lambda y, x, *values: f(FUNCTION, y, x, *values), f(LOWER, x, *values),
+                             f(UPPER, x, *values), (x, *values), epsabs=epsabs, epsrel=epsrel)[0]  # fmt: skip
 
     return _quad(inner, a, b, parameters, epsabs=epsabs, epsrel=epsrel)
 
