@@ -132,7 +132,8 @@ def _adopt(function, packages=None):
 def _pair(function):
     """What `pair_of` says of a function of NumPy, math or SciPy itself, once their libraries were looked for."""
     _look_for_libraries()
-    return None if type(function) is numpy.ufunc else pair_of(function)  # a ufunc gets Tensors, and needs nothing
+    of_numpy = type(function) is numpy.ufunc and getattr(numpy, function.__name__, None) is function
+    return None if of_numpy else pair_of(function)  # a ufunc of NumPy gets Tensors, and needs nothing
 
 
 def _adopted(function, pair, packages):
