@@ -1,7 +1,7 @@
 """Double integrals: the limits and the integrand may read the same values of the program, in every spelling.
 
-The class: inner limits that are numbers, computed numbers, functions that read values of the program, or both x and such
-x integrands that read these values, other ones, or take them as arguments x outer limits that depend on them.
+The class: inner limits that are numbers, computed numbers, functions that read values of the program, x, or both;
+times integrands that read these values, other ones, or take them as arguments; times outer limits that depend on them.
 """
 
 import itertools

@@ -36,18 +36,24 @@ _LOOKS = 3
 _looked: dict = {}  # id of a trace -> {place: how many looks}
 
 
-def tell_equal(a, b):
-    """`a` and `b`, of which one is a Tensor that requires grad, were compared and are equal: warn of (1) to (4)."""
+def _looked_at(frame):
+    """The program's frame that compares, if a transform runs whose values it may ask of: (4)."""
     if number_warnings_are_off() or not RUNNING:
-        return
+        return None
     traces = list(RUNNING.values())
     for one in _looked.keys() - set(map(id, traces)):
         _looked.pop(one, None)
-    frame = own_frame(sys._getframe(1))
+    frame = own_frame(frame)
     looks = _looked.setdefault(id(traces[-1]), {})
     key = (frame.f_code, frame.f_lasti)
     looks[key] = looks.get(key, 0) + 1
-    if looks[key] > _LOOKS or _is_special(b if isinstance(a, Tensor) else a) or _names_a_number(frame):
+    return None if looks[key] > _LOOKS else frame
+
+
+def tell_equal(a, b):
+    """`a` and `b`, of which one is a Tensor that requires grad, were compared and are equal: warn of (1) to (4)."""
+    frame = _looked_at(sys._getframe(1))
+    if frame is None or _is_special(b if isinstance(a, Tensor) else a) or _names_a_number(frame):
         return
     found = [isinstance(x, Tensor) and x.requires_grad and bool(followed_by(x)) for x in (a, b)]
     if found[0] == found[1] or _share_memory(a, b):
@@ -78,17 +84,9 @@ _STEPS = 12  # nodes of a graph, from a size to the differences
 
 
 def tell_near(x, bound):
-    """`x`, which requires grad and is zero, was compared with a bound: warn where it is a difference from a constant."""
-    if number_warnings_are_off() or not RUNNING:
-        return
-    traces = list(RUNNING.values())
-    for one in _looked.keys() - set(map(id, traces)):
-        _looked.pop(one, None)
-    frame = own_frame(sys._getframe(1))
-    looks = _looked.setdefault(id(traces[-1]), {})
-    key = (frame.f_code, frame.f_lasti)
-    looks[key] = looks.get(key, 0) + 1
-    if looks[key] > _LOOKS or _subtracts_a_number(frame) or not _is_from_a_constant(x) or not followed_by(x):
+    """`x`, which requires grad and is zero, was compared with a bound: warn if it is a difference from a constant."""
+    frame = _looked_at(sys._getframe(1))
+    if frame is None or _subtracts_a_number(frame) or not _is_from_a_constant(x) or not followed_by(x):
         return
     _warn(frame)
 
