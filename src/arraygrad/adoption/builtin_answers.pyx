@@ -332,9 +332,14 @@ cpdef number_in(str text):
 cpdef tell_text(str text):
     """Warn if a number is read from text that an adopted call has made of a Tensor."""
     if arraygrad_adopting != NULL and TEXTS and number_in(text) in TEXTS:
-        at = SourceLocation(sys._getframe(0))
-        warn_at(at, f"{at}: a number is read from text that was made of a Tensor, and has no gradient: compute with "
-                    "the Tensor itself, or make the text of arraygrad.stop_gradient(x)")
+        warn_of_text(sys._getframe(0))
+
+
+cpdef warn_of_text(frame):
+    """Warn that a number is read at the place of a frame from text that was made of a Tensor."""
+    at = SourceLocation(frame)
+    warn_at(at, f"{at}: a number is read from text that was made of a Tensor, and has no gradient: compute with the "
+                "Tensor itself, or make the text of arraygrad.stop_gradient(x)")
 
 
 # id of a class of ours -> a function of its object: the class of SciPy's that it counts as

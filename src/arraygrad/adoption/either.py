@@ -1,11 +1,13 @@
 """Objects and classes of libraries that are ours in adopted calls and the library's own elsewhere.
 
-May import: adoption.exchange.
+May import: adoption.exchange, the standard library.
 """
+
+import types
 
 from arraygrad.adoption.exchange import is_on
 
-__all__ = ["Either", "EitherClass"]
+__all__ = ["Either", "EitherClass", "StandInClass"]
 
 
 class Either:
@@ -56,3 +58,43 @@ class EitherClass(Either):
 
     def _classes(self):
         return (self._real, self._ours) if isinstance(self._ours, type) else (self._real,)
+
+
+class StandInClass(type):
+    """The type of a class that stands in for another, `_real`: it counts as that one in all but its calls.
+
+    Code that matches with it, `case Fraction():`, needs a class. EitherClass is none.
+    """
+
+    _real: type
+
+    def __new__(mcls, name, bases, namespace, **kwargs):
+        """A class that a program derives from the stand-in derives from the real class."""
+        if any(isinstance(base, StandInClass) for base in bases):
+            reals = tuple([base._real if isinstance(base, StandInClass) else base for base in bases])
+            return types.new_class(name, reals, kwargs, lambda made: made.update(namespace))
+        return super().__new__(mcls, name, bases, namespace)
+
+    @classmethod
+    def of(mcls, real):
+        """What stands in for a class."""
+        names = {"_real": real, "__module__": real.__module__, "__doc__": real.__doc__}
+        return mcls(real.__name__, (), names)
+
+    def __instancecheck__(cls, obj):
+        return isinstance(obj, cls._real)
+
+    def __subclasscheck__(cls, other):
+        return other is cls or issubclass(other, cls._real)
+
+    def __getattr__(cls, name):
+        return getattr(cls._real, name)
+
+    def __eq__(cls, other):
+        return True if other is cls or other is cls._real else NotImplemented
+
+    def __hash__(cls):
+        return hash(cls._real)
+
+    def __repr__(cls):
+        return repr(cls._real)

@@ -30,7 +30,7 @@ from arraygrad.adoption.builtin_answers import CLASSES
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.subclass_probes import within
 from arraygrad.adoption.subclasses import Held, holding
-from arraygrad.adoption.table import stand_in, stand_ins_of
+from arraygrad.adoption.table import stand_in, stand_in_module
 from arraygrad.autograd.of_libraries import MASKED
 from arraygrad.autograd.python_numbers import place
 from arraygrad.core.exposed_memory import raw_array
@@ -320,10 +320,7 @@ def install():
             stand_in(value, _recording(value, name))
     CLASSES[id(Unmasked)] = lambda obj: numpy.ma.MaskedArray
     for real in (numpy.ma.core, numpy.ma.extras, numpy.ma):
-        other = types.ModuleType(real.__name__, real.__doc__)
-        vars(other).update(vars(real))
-        vars(other).update(stand_ins_of(real))
-        stand_in(real, other)
+        stand_in_module(real)
 
 
 Unmasked._arraygrad_base = Unmasked

@@ -24,7 +24,6 @@ import cmath
 import functools
 import math
 import operator
-import types
 import typing
 
 import numpy
@@ -48,7 +47,7 @@ from arraygrad.adoption.builtin_answers import (
 )
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.objects import numbers_held
-from arraygrad.adoption.table import stand_in, stand_in_for, stand_ins_of
+from arraygrad.adoption.table import stand_in, stand_in_for, stand_in_module
 from arraygrad.autograd.python_numbers import one_element as element
 from arraygrad.core.tensor import Tensor
 from arraygrad.ops import OPS
@@ -392,10 +391,7 @@ def install():
             stand_in(math.log, recording_first(math.log, stand_in_for(math.log), _operation(numpy.log)))
         for name in _PREDICATES:
             stand_in(vars(module)[name], _of_plain(vars(module)[name]))
-        other = types.ModuleType(module.__name__, module.__doc__)
-        vars(other).update(vars(module))
-        vars(other).update(stand_ins_of(module))
-        stand_in(module, other)
+        stand_in_module(module)
     CLASSES[id(Number)] = lambda cls: type  # `type(dtype) is type`
     for other, real in (
         (isinstance_, isinstance), (hasattr_, hasattr), (hash_, hash), (getattr_, getattr), (super_, super),

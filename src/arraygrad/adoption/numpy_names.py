@@ -16,7 +16,7 @@ import numpy
 
 from arraygrad.adoption import of_lists
 from arraygrad.adoption.builtin_answers import gathered, has_tensor, is_floating, isinstance_, plain_type, tell_text
-from arraygrad.adoption.either import EitherClass
+from arraygrad.adoption.either import EitherClass, StandInClass
 from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.objects import asked_again
 from arraygrad.adoption.scalar_names import leave_out
@@ -332,7 +332,7 @@ def _method(name, real):
     return call
 
 
-class _ArrayType(type):
+class _ArrayType(StandInClass):
     """The type of what stands in for numpy.ndarray where code calls it: `out = numpy.ndarray((3, 3))`."""
 
     def __call__(cls, *args, **kwargs):
@@ -342,27 +342,12 @@ class _ArrayType(type):
     def __instancecheck__(cls, obj):
         return isinstance_(obj, numpy.ndarray)
 
-    def __subclasscheck__(cls, other):
-        return issubclass(other, numpy.ndarray)
-
     def __getattr__(cls, name):
         found = getattr(numpy.ndarray, name)
         return _method(name, found) if type(found) in _METHODS else found
 
-    def __eq__(cls, other):
-        return True if other is cls or other is numpy.ndarray else NotImplemented
 
-    def __ne__(cls, other):
-        return not cls == other
-
-    def __hash__(cls):
-        return hash(numpy.ndarray)
-
-    def __repr__(cls):
-        return repr(numpy.ndarray)
-
-
-_ndarray: typing.Any = _ArrayType("ndarray", (), {"__module__": "numpy", "__doc__": numpy.ndarray.__doc__})
+_ndarray: typing.Any = _ArrayType.of(numpy.ndarray)
 
 
 def _poly1d(c_or_r, r=False, variable=None):

@@ -10,7 +10,8 @@ import types
 
 __all__ = [
     "CALLED", "CREATORS", "LIKE", "MAKERS", "REALS", "SCALAR_TYPES", "STAND_INS", "STAND_IN_MODULES", "UFUNC_METHODS",
-    "WITHOUT_SCALAR_TYPES", "stand_in", "stand_in_for", "stand_in_made", "stand_ins_of", "stands_for",
+    "WITHOUT_SCALAR_TYPES", "stand_in", "stand_in_for", "stand_in_made", "stand_in_module", "stand_ins_of",
+    "stands_for",
 ]  # fmt: skip
 
 
@@ -50,6 +51,14 @@ def stand_in(real, other):
         name = f"arraygrad {real.__name__}"  # no program can write that
         sys.modules[name] = other
         STAND_IN_MODULES[real.__name__] = name
+
+
+def stand_in_module(module):
+    """Have a module with the names of `module`, and what stands in for them, stand in for it."""
+    other = types.ModuleType(module.__name__, module.__doc__)
+    vars(other).update(vars(module))
+    vars(other).update(stand_ins_of(module))
+    stand_in(module, other)
 
 
 def stand_in_made(real, make):

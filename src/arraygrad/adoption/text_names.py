@@ -1,7 +1,6 @@
 """What stands in for functions that read numbers from text: they warn of text that was made of a Tensor.
 
-May import: adoption.exchange, adoption.table, autograd.source_locations, the standard
-library, numpy.
+May import: adoption.builtin_answers, adoption.either, adoption.exchange, adoption.table, the standard library, numpy.
 
 Note [Numbers read from text]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -14,8 +13,8 @@ does the first half only, and is right; the second half is where the gradient is
     number in it is a noted one, and `eval` where one is in its text. Numbers that every program writes, 0, 1 and -1, do
     not count.
 (4) Decimal and Fraction take one number. Their classes have stand-ins that only their call goes through.
-Not seen are text in files of other programs, `astype` of an array of text,
-and other readers: `exec`, configparser, csv, Context.create_decimal, pandas.
+Other readers are not seen: files of other programs, `astype` of an array of text, `exec`, configparser, csv,
+Context.create_decimal, pandas.
 Guarded by tests/adoption/test_numbers_read_from_text.py.
 """
 
@@ -27,13 +26,13 @@ import json
 import re
 import sys
 import tomllib
-import types
 
 import numpy
 
+from arraygrad.adoption.builtin_answers import warn_of_text
+from arraygrad.adoption.either import StandInClass
 from arraygrad.adoption.exchange import TEXTS, is_on
-from arraygrad.adoption.table import stand_in, stand_ins_of
-from arraygrad.autograd.source_locations import SourceLocation, warn_at
+from arraygrad.adoption.table import stand_in, stand_in_module
 
 __all__ = ["READERS", "install", "reader"]
 
@@ -48,12 +47,7 @@ def _tell_read(found, frame):
     noted = set(TEXTS)
     noted.difference_update(_COMMON)
     if noted and not noted.isdisjoint(_numbers_in(found, [])):
-        at = SourceLocation(frame)
-        warn_at(
-            at,
-            f"{at}: a number is read from text that was made of a Tensor, and has no gradient: compute with the Tensor "
-            "itself, or make the text of arraygrad.stop_gradient(x)",
-        )
+        warn_of_text(frame)
 
 
 def _numbers_in(found, numbers_found):
@@ -104,17 +98,8 @@ def _eval(source, globals=None, locals=None, /):
     return found
 
 
-class _NumberClass(type):
-    """The type of what stands in for Decimal and Fraction: like the class, but for its calls."""
-
-    _real: type
-
-    def __new__(mcls, name, bases, namespace, **kwargs):
-        """A class that a program derives from the stand-in derives from the real class."""
-        if any(isinstance(base, _NumberClass) for base in bases):
-            reals = tuple([base._real if isinstance(base, _NumberClass) else base for base in bases])
-            return types.new_class(name, reals, kwargs, lambda made: made.update(namespace))
-        return super().__new__(mcls, name, bases, namespace)
+class _NumberClass(StandInClass):
+    """The type of what stands in for Decimal and Fraction."""
 
     def __call__(cls, *args, **kwargs):
         found = cls._real(*args, **kwargs)
@@ -122,36 +107,14 @@ class _NumberClass(type):
             _tell_read(found, sys._getframe(1))
         return found
 
-    def __instancecheck__(cls, obj):
-        return isinstance(obj, cls._real)
-
-    def __subclasscheck__(cls, other):
-        return other is cls or issubclass(other, cls._real)
-
-    def __getattr__(cls, name):
-        return getattr(cls._real, name)
-
-    def __eq__(cls, other):
-        return True if other is cls or other is cls._real else NotImplemented
-
-    def __hash__(cls):
-        return hash(cls._real)
-
-    def __repr__(cls):
-        return repr(cls._real)
-
-
-def _class(real):
-    return _NumberClass(real.__name__, (), {"_real": real, "__module__": real.__module__, "__doc__": real.__doc__})
-
 
 # (module, what is read there, what makes the stand-in of it).
 READERS = (
     (json, ("load", "loads"), reader),
     (tomllib, ("load", "loads"), reader),
     (ast, ("literal_eval",), reader),
-    (decimal, ("Decimal",), _class),
-    (fractions, ("Fraction",), _class),
+    (decimal, ("Decimal",), _NumberClass.of),
+    (fractions, ("Fraction",), _NumberClass.of),
 )
 
 
@@ -161,8 +124,5 @@ def install():
         for name in names:
             real = getattr(module, name)
             stand_in(real, make(real))
-        other = types.ModuleType(module.__name__, module.__doc__)
-        vars(other).update(vars(module))
-        vars(other).update(stand_ins_of(module))
-        stand_in(module, other)
+        stand_in_module(module)
     stand_in(eval, _eval)
