@@ -8,6 +8,7 @@ backwards, the start alone, within one step) x what is differentiated x options 
 import numpy as np
 import pytest
 from scipy import integrate as plain
+from solved_equations import solved
 
 import arraygrad as ag
 from arraygrad.implicit import collocation
@@ -38,13 +39,6 @@ TIMES = {
 }
 
 
-def solved(library, method, f, at, end=1.0, **options):
-    if method == "odeint":
-        how = {key: options[key] for key in ("rtol", "atol") if key in options}
-        return lambda y0, k: library.odeint(f, y0, np.append(0.0, at), (k,), tfirst=True, **how)[1:].T
-    return lambda y0, k: library.solve_ivp(f, (0.0, end), y0, method, at, args=(k,), **options).y
-
-
 def loss_of(solve):
     def loss(y0, k):
         y = solve(y0, k)
@@ -65,16 +59,6 @@ def assert_exact(method, f, at, y0=Y0, k=K, close=2e-6, end=1.0, **options):
     for i in range(2):
         expected = differences((lambda x: exact(x, k)) if i == 0 else (lambda x: exact(y0, x)), (y0, k)[i], 1e-3)
         np.testing.assert_allclose(found[i], expected, rtol=close, atol=close * scale)
-
-
-@pytest.fixture
-def by_steps(monkeypatch):
-    """The adjoint equation, which is integrated where the steps are not enough, is not there."""
-
-    def refuse(*_):
-        raise AssertionError("the steps gave no gradient")
-
-    monkeypatch.setattr("arraygrad.implicit.ivp._Problem._adjoint_equation", refuse)
 
 
 @pytest.mark.usefixtures("by_steps")

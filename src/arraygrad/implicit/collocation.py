@@ -33,7 +33,7 @@ import numpy
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import noting_class, raw
 from arraygrad.implicit.large_states import LARGEST, Between, OneByOne, products_at, walked
-from arraygrad.implicit.many_steps import Calls, NoForm, Noted, Points, carried, jacobians, room
+from arraygrad.implicit.many_steps import Calls, NoForm, Noted, Points, all_added, carried, jacobians, room
 from arraygrad.implicit.multistep import gradients, histories
 
 __all__ = ["Again", "Interpolated", "Solution", "Stepped", "noting"]
@@ -285,7 +285,7 @@ class Interpolated(Solution):
             block, fewer = ([(slice(0, s.size), p)] for s, p in ((tableau, products), (lower, Between(products, read))))
             after, parts = walked(tableau, h, block, after, *points.within(tableau, first, last))
             below, _ = walked(lower, h, fewer, below, *points.within(lower, first, last))
-            grown = [b if a is None else a if b is None else a + b for a, b in zip(grown, parts, strict=True)]
+            grown = all_added(grown, parts)
             last = first
         size = float(numpy.max(numpy.abs(after), initial=0.0))
         error = float(numpy.max(numpy.abs(after - below), initial=0.0)) / size if size else 0.0

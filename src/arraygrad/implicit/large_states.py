@@ -21,9 +21,9 @@ import numpy
 
 from arraygrad.implicit.columns import NoForm, at_once
 from arraygrad.implicit.common import raw
-from arraygrad.implicit.many_steps import beside_state, jacobians
+from arraygrad.implicit.many_steps import all_added, beside_state, jacobians
 
-__all__ = ["LARGEST", "Between", "OneByOne", "products_at", "walked"]
+__all__ = ["LARGEST", "Between", "OneByOne", "products_at", "random_signed", "walked"]
 
 LARGEST = 1000  # values of a state of which a whole Jacobian is computed
 _COLOURS = 24  # products that give a Jacobian, at most
@@ -147,12 +147,11 @@ class OneByOne(Products):
     def _of(self, k):
         found = self._pulls.get(k)
         if found is None:
-            y = self._y[k] if self._calls.dtype is None else self._y[k].astype(self._calls.dtype)
-            found = self._pulls[k] = self._calls.one(self._t[k], y)[1]
+            found = self._pulls[k] = self._calls.one(self._t[k], self._calls.cast(self._y[k]))[1]
         return found
 
     def transposed(self, k, p):
-        found = self._of(k)(p if self._calls.dtype is None else p.astype(self._calls.dtype))[0]
+        found = self._of(k)(self._calls.cast(p))[0]
         return numpy.zeros(p.shape) if found is None else numpy.asarray(found, dtype=p.dtype)
 
     def forwards(self, k, x):
@@ -178,8 +177,8 @@ class OneByOne(Products):
         for k, cotangent in enumerate(cotangents):
             if not cotangent.any():
                 continue
-            parts = self._of(k)(cotangent if self._calls.dtype is None else cotangent.astype(self._calls.dtype))[1:]
-            rest = [b if a is None else a if b is None else a + b for a, b in zip(rest, parts, strict=True)]
+            parts = self._of(k)(self._calls.cast(cotangent))[1:]
+            rest = all_added(rest, parts)
         return rest
 
 
@@ -203,11 +202,11 @@ def products_at(calls, t, y, known=None, whole=False):
         raise NoForm
     if calls.structure is None and calls.together:
         try:
-            calls.structure = _structure(calls, t, y if calls.dtype is None else y.astype(calls.dtype))
+            calls.structure = _structure(calls, t, calls.cast(y))
         except NoForm:
             calls.together = False
     values, pull = calls.at_once(t, y, known)
-    weights = _weights(*y.shape)
+    weights = random_signed(11, *y.shape)
     same, rows = calls.structure
     by_y = pull(weights)[0]
     expected = numpy.zeros(y.shape) if by_y is None else by_y
@@ -240,10 +239,10 @@ def _checked(found, weights, expected):
     return bool(numpy.all(numpy.abs(products - expected) <= _CHECKED * bounds + 1e-300))
 
 
-def _weights(m, n):
+def random_signed(seed, *shape):
     """Numbers between 0.5 and 1, of no pattern, with signs of none."""
-    random = numpy.random.default_rng(11)
-    return random.uniform(0.5, 1.0, (m, n)) * random.choice([-1.0, 1.0], (m, n))
+    random = numpy.random.default_rng(seed)
+    return random.uniform(0.5, 1.0, shape) * random.choice([-1.0, 1.0], shape)
 
 
 def _structure(calls, t, y):
@@ -331,9 +330,7 @@ def walked(tableau, h, blocks, after, by_state, by_stages):
     grown = None
     for part, products in blocks:
         parts = products.by_parameters(numpy.ascontiguousarray(cotangents[:, part]).reshape(-1, n))
-        grown = parts if grown is None else [
-            y if x is None else x if y is None else x + y for x, y in zip(grown, parts, strict=True)
-        ]  # fmt: skip
+        grown = all_added(grown, parts)
     return p, grown
 
 

@@ -21,7 +21,10 @@ from arraygrad.implicit.columns import NoForm, are_close, at_once, beside, read_
 from arraygrad.implicit.common import directly, products
 from arraygrad.implicit.stores import running
 
-__all__ = ["Calls", "NoForm", "Points", "beside_state", "carried", "gradients_of_steps", "jacobians", "room"]
+__all__ = [
+    "Calls", "NoForm", "Points", "added", "all_added", "beside_state", "carried", "gradients_of_steps", "jacobians",
+    "room",
+]  # fmt: skip
 
 _ELEMENTS = 1 << 20  # of the largest arrays
 _FEW = 4  # points that are called one by one, of those where the solver had other values
@@ -99,6 +102,10 @@ class Calls:
 
         return cls(right_side, parameters, dtype)
 
+    def cast(self, y):
+        """States or cotangents in the dtype that the right side is called with."""
+        return y if self.dtype is None else y.astype(self.dtype)
+
     def at_once(self, t, y, known=None):
         """As columns.at_once, for t (m,), y (m, n).
 
@@ -109,7 +116,7 @@ class Calls:
         """
         if not self.together:
             raise NoForm
-        y = y if self.dtype is None else y.astype(self.dtype)
+        y = self.cast(y)
         try:
             if self._agrees is None:
                 self._agrees = self._agreement(t, y)
@@ -142,7 +149,7 @@ class Calls:
             return values, jacobians(pull, m, n), lambda cotangents: pull(cotangents)[1:]
         if not self.together or self._agrees is False:
             raise NoForm
-        y = y if self.dtype is None else y.astype(self.dtype)
+        y = self.cast(y)
         try:
             return self._tiled(t, y, known)
         except NoForm:
@@ -261,7 +268,7 @@ class Calls:
         """The same point by point."""
         values, pulls = [], []
         for time, state in zip(t, y, strict=True):
-            value, pull = self.one(time, state if self.dtype is None else state.astype(self.dtype))
+            value, pull = self.one(time, self.cast(state))
             values.append(value)
             pulls.append(pull)
 
@@ -271,10 +278,20 @@ class Calls:
                 by_state, *parts = back(cotangents[i])
                 if by_state is not None:
                     by_y[i] = by_state
-                rest = [b if a is None else a if b is None else a + b for a, b in zip(rest, parts, strict=True)]
+                rest = all_added(rest, parts)
             return (by_y, *rest)
 
         return numpy.asarray(values), pull
+
+
+def added(a, b):
+    """The sum of two gradients, None where there is none."""
+    return b if a is None else a if b is None else a + b
+
+
+def all_added(grown, parts):
+    """The sums of gradients by each of the parameters; `grown` None: there are no others yet."""
+    return parts if grown is None else [added(a, b) for a, b in zip(grown, parts, strict=True)]
 
 
 def _joined(groups, parts, m):
@@ -388,7 +405,5 @@ def gradients_of_steps(tableau, h, blocks, after, by_state, by_stages):
     grown = None
     for part, _, by_parameters in blocks:
         parts = by_parameters(numpy.ascontiguousarray(cotangents[:, part]).reshape(-1, n))
-        grown = parts if grown is None else [
-            y if x is None else x if y is None else x + y for x, y in zip(grown, parts, strict=True)
-        ]  # fmt: skip
+        grown = all_added(grown, parts)
     return p, grown

@@ -32,8 +32,8 @@ import math
 import numpy
 
 from arraygrad.implicit.columns import NoForm
-from arraygrad.implicit.large_states import OneByOne, products_at
-from arraygrad.implicit.many_steps import Points
+from arraygrad.implicit.large_states import OneByOne, products_at, random_signed
+from arraygrad.implicit.many_steps import Points, all_added
 
 __all__ = ["histories"]
 
@@ -282,7 +282,7 @@ class _Steps:
         most, last = max(min(_POINTS // n, _MATRICES // (n * n)), 2), self.points.last + 1
         self.pieces = [(max(end - most, 0), end) for end in range(last, 0, -most)][::-1]
         self._known = {}
-        self.along, self.residuals = _weights(n), numpy.zeros((last, n))
+        self.along, self.residuals = random_signed(17, n), numpy.zeros((last, n))
         self._go_along()
 
     def _products(self, first, last):
@@ -356,7 +356,7 @@ class _Steps:
                 cotangents[0] = history.lengths[0] * z[1]
                 start = z[0] + products.transposed(0, cotangents[0])
             parts = products.by_parameters(cotangents)
-            grown = [b if a is None else a if b is None else a + b for a, b in zip(grown, parts, strict=True)]
+            grown = all_added(grown, parts)
         self._start = start
         return [points.at_start + start, *grown]
 
@@ -364,11 +364,6 @@ class _Steps:
         """Of the gradient by the start that later values have, relative, after `gradients`."""
         size = float(numpy.sum(numpy.abs(self._start * self.along)))
         return self._errors / size if self._errors else 0.0
-
-
-def _weights(n):
-    random = numpy.random.default_rng(17)
-    return random.uniform(0.5, 1.0, n) * random.choice([-1.0, 1.0], n)
 
 
 class _Systems:

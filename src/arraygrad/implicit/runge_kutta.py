@@ -25,7 +25,7 @@ import numpy
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import directly, noting_class, products, raw
 from arraygrad.implicit.large_states import LARGEST, products_at, walked
-from arraygrad.implicit.many_steps import Calls, NoForm, Noted, Points, gradients_of_steps, room
+from arraygrad.implicit.many_steps import Calls, NoForm, Noted, Points, added, all_added, gradients_of_steps, room
 from arraygrad.transforms.following import vjp
 
 __all__ = ["Trajectory", "recording"]
@@ -218,7 +218,7 @@ class _Backwards:
             if after is None and n not in points:
                 continue
             after, by_parameters = self._step(n, y, after, *self._within(g, *points.get(n, ((), ()))))
-            grown = [_added(known, part) for known, part in zip(grown, by_parameters, strict=True)]
+            grown = all_added(grown, by_parameters)
         return self._found(_total([p, after]), grown)
 
     def _found(self, p, grown):
@@ -246,7 +246,7 @@ class _Backwards:
             if found is None:
                 found = self._one_by_one(first, waiting[::-1], after, by_state, by_stages)
             after, parts = found
-            grown = [_added(known, part) for known, part in zip(grown, parts, strict=True)]
+            grown = all_added(grown, parts)
             waiting = []
         self.trajectory.together = calls.together or not most > 1
         return self._found(points.at_start + after, grown)
@@ -321,7 +321,7 @@ class _Backwards:
                     p = p + by_y
                     if i:
                         cotangents[:i] += a[i, :i, None] * (h * by_y)
-                grown = [_added(known, part) for known, part in zip(grown, parts, strict=True)]
+                grown = all_added(grown, parts)
         return p, grown
 
     def _known(self, first, states, by_stages, count):
@@ -419,7 +419,7 @@ class _Backwards:
         tableau, h = self.tableau, self._length(n)
         extended = self._reaches_extension(of_stages)
         if after is not None:
-            p, of_stages = _added(p, after), _added(of_stages, tableau.whole[:, None] * after)
+            p, of_stages = added(p, after), added(of_stages, tableau.whole[:, None] * after)
         values, pulls = [], []
         for i in range(tableau.size if extended else tableau.n):
             value, back = self._pulled(n, i, self._state(y, h, tableau.a[i], values))
@@ -435,7 +435,7 @@ class _Backwards:
                 p = p + by_state
                 if i:
                     of_stages = of_stages + tableau.a[i][:, None] * by_state
-            grown = [_added(known, part) for known, part in zip(grown, by_parameters, strict=True)]
+            grown = all_added(grown, by_parameters)
         return p, grown
 
     def _pulled(self, n, i, y):
@@ -455,9 +455,4 @@ class _Backwards:
 
 
 def _total(parts):
-    return functools.reduce(_added, parts, None)
-
-
-def _added(a, b):
-    """The sum of two gradients, None where there is none."""
-    return b if a is None else a if b is None else a + b
+    return functools.reduce(added, parts, None)

@@ -21,7 +21,7 @@ from arraygrad.scipy._callbacks import lifted
 from arraygrad.scipy._declare import REGISTRY, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.integrate._chapter import CHAPTER
-from arraygrad.scipy.integrate._functions import LEIBNIZ
+from arraygrad.scipy.integrate._functions import LEIBNIZ, split
 from arraygrad.transforms.following import jvp, vjp
 
 __all__ = ["nodes_and_weights"]
@@ -100,17 +100,6 @@ def _product(g, slopes):
     return ag.real(product) if ag.isdtype(product.dtype, "complex floating") else product
 
 
-def _split(flat, like):
-    """The parts of a flat gradient, each of the shape of one parameter."""
-    found, offset = [], 0
-    for v in like:
-        shape = np.shape(raw(v))
-        size = int(np.prod(shape))
-        found.append(ag.reshape(flat[offset : offset + size], shape))
-        offset += size
-    return found
-
-
 def _known(args, f, cube, value):
     return np.asarray(value)
 
@@ -125,7 +114,7 @@ def _box(g, ans, args, f, cube):
             every[i] = v
         return f(u, *every)
 
-    parts = _split(ag.asarray(_box_gradient((g, *[args[i] for i in live]), of_live, cube)), [args[i] for i in live])
+    parts = split(ag.asarray(_box_gradient((g, *[args[i] for i in live]), of_live, cube)), [args[i] for i in live])
     found = [None] * len(args)
     for i, part in zip(live, parts, strict=True):
         found[i] = part
@@ -163,10 +152,10 @@ def _box_gradient(h, ans, args, f, cube):
     g, *params = args
 
     def slope(u, g, h, *params):
-        return _product(g, ag.asarray(jvp(_at(f, u), tuple(params), tuple(_split(h, params)))[1]))
+        return _product(g, ag.asarray(jvp(_at(f, u), tuple(params), tuple(split(h, params)))[1]))
 
     every = (ag.asarray(1.0), g, h, *params)
-    parts = _split(ag.asarray(_box_gradient(every, slope, cube)), every[1:])
+    parts = split(ag.asarray(_box_gradient(every, slope, cube)), every[1:])
     return {"args": (parts[0], *parts[2:])}
 
 

@@ -53,7 +53,6 @@ class _Integral:
             found[1] = self.end(g, upper, lower, parameters)
         inner = [(p, t) for p, t in zip(positions, tensors, strict=True) if p > 1]
         if inner:
-            sizes = [int(np.prod(raw(t).shape)) for _, t in inner]
             arguments, f = self.arguments, self.f
             before = [t for p, t in zip(positions, tensors, strict=True) if p < 2]
 
@@ -69,10 +68,8 @@ class _Integral:
 
             whole = _vector(self.name, integrand, lower, upper, (g, *[t for _, t in inner]), self.tolerances,
                             self.points)  # fmt: skip
-            offset = 0
-            for (p, t), size in zip(inner, sizes, strict=True):
-                found[p] = ag.reshape(ag.asarray(whole)[offset : offset + size], raw(t).shape)
-                offset += size
+            for (p, _), part in zip(inner, split(ag.asarray(whole), [t for _, t in inner]), strict=True):
+                found[p] = part
         gradients = [found[p] for p in positions]
         if not self.smooth and is_refuted(self.f, self.arguments, g, gradients):
             warn(self.name, JUMPS, JUMPS_ADVICE)
@@ -95,6 +92,17 @@ class _Integral:
             problem = f"raises {type(error).__name__} ({error})"
         warn(self.name, f"the function {problem} at its limit {float(raw(limit)):g}")
         return ag.sum(g * np.nan)
+
+
+def split(flat, like):
+    """The parts of a flat gradient, each of the shape of one parameter."""
+    found, offset = [], 0
+    for v in like:
+        shape = np.shape(raw(v))
+        size = int(np.prod(shape))
+        found.append(ag.reshape(flat[offset : offset + size], shape))
+        offset += size
+    return found
 
 
 def _vector(name, f, lower, upper, parameters, tolerances, points):

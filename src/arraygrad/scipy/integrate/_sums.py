@@ -19,7 +19,7 @@ from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy.integrate._adaptive import ROUNDED, integral_of_a_gradient, warn
 from arraygrad.scipy.integrate._boxes import nodes_and_weights
 from arraygrad.scipy.integrate._chapter import CHAPTER
-from arraygrad.scipy.integrate._functions import LEIBNIZ
+from arraygrad.scipy.integrate._functions import LEIBNIZ, split
 from arraygrad.transforms.following import vjp
 
 __all__ = []
@@ -94,7 +94,6 @@ def _iterated(g, ans, a, b, args, f, region, needs):
 
     def by_args():
         tensors = [(i, v) for i, v in enumerate(args) if isinstance(v, Tensor)]
-        sizes = [int(np.prod(np.shape(raw(v)))) for _, v in tensors]
 
         def integrand(*given):
             at, (cotangent, *values) = given[: depth + 1], given[depth + 1 :]
@@ -112,10 +111,9 @@ def _iterated(g, ans, a, b, args, f, region, needs):
         whole = _iterated(
             a, b, (g, *[v for _, v in tensors]), integrand, _Region(region.name, region.bounds, region.tolerances)
         )
-        found, offset = [None] * len(args), 0
-        for (i, v), size in zip(tensors, sizes, strict=True):
-            found[i] = ag.reshape(whole[offset : offset + size], np.shape(raw(v)))
-            offset += size
+        found = [None] * len(args)
+        for (i, _), part in zip(tensors, split(whole, [v for _, v in tensors]), strict=True):
+            found[i] = part
         return tuple(found)
 
     found = {"a": lambda: -end(ag.asarray(a)), "b": lambda: end(ag.asarray(b))}
