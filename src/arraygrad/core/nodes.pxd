@@ -1,8 +1,9 @@
 # May cimport: engine.*, core.op, core.value.
+from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t
 
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.node cimport Node, NodeHooks, NodeKind, ThreadState
+from arraygrad.engine.node cimport Node, NodeHooks, NodeKind, ThreadState, settle, track
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Backend, TensorBase, Value
 
@@ -22,7 +23,13 @@ cdef inline bint is_unobserved(const ThreadState* ts) noexcept:
 cdef str BACKWARD_TWICE
 cdef NodeKind op_kind, bare_kind     # the nodes of operations; of those whose rules keep nothing (Op.bare)
 cdef OpNode new_op_node(Op op, object meta, uint32_t flags)
-cdef bint finish(OpNode node) noexcept
+cdef inline bint finish(OpNode node) noexcept:
+    """Note that a node has all that it will keep. Returns whether the garbage collector sees it."""
+    if (<Op>node.op).index >= 0:
+        return settle(node)
+    track(<PyObject*>node)              # the rules of others' functions may hold anything
+    return True
+
 cdef int attach(TensorBase out, OpNode node) except -1
 cdef object handles()
 cdef object raw_of(object saved, OpNode node)

@@ -24,9 +24,6 @@ from arraygrad.core.value cimport (
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o)
 
-cdef extern from "settled.hpp" namespace "arraygrad":
-    bint settle_node(PyObject* node, bint plain) noexcept
-
 BACKWARD_TWICE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
     "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
@@ -553,21 +550,9 @@ cdef OpNode new_op_node(Op op, object meta, uint32_t flags):
     return node
 
 
-cdef inline bint finished(OpNode node) noexcept:
-    """Note that a node has all that it will keep. Returns whether the garbage collector sees it."""
-    if (<Op>node.op).index >= 0:
-        return settle_node(<PyObject*>node, node.flags & NODE_FAST != 0)
-    track(<PyObject*>node)              # the rules of others' functions may hold anything
-    return True
-
-
-cdef bint finish(OpNode node) noexcept:
-    return finished(node)
-
-
 cdef int attach(TensorBase out, OpNode node) except -1:
     """Make a complete node of an operation the history of its only result."""
-    if finished(node):
+    if finish(node):
         track(<PyObject*>out)
     out.grad_fn_ = node
     out.tracked = True

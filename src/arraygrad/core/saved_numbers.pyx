@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport gate_closed
-from arraygrad.engine.node cimport Node, NODE_BARE, NODE_ELEMENT, NODE_NUMBER
+from arraygrad.engine.node cimport Node, put_saved, NODE_BARE, NODE_ELEMENT, NODE_NUMBER
 from arraygrad.core.op cimport Op, SAVE_ANS
 from arraygrad.core.value cimport new_tensor
 
@@ -32,12 +32,7 @@ cdef int spell_out(Node node) except -1:
             if type(slot) is float and (op.save_kind[k] == SAVE_ANS or is_edge(node, op.inputs.index(op.save_pos[k]))):
                 meta = node.meta_at(0)
                 slot = new_tensor(meta.ops.number(slot), meta).value
-                if k == 0:
-                    node.s0 = slot
-                elif k == 1:
-                    node.s1 = slot
-                else:
-                    node.s2 = slot
+                put_saved(node, k, slot)
     elif node.args is None:
         meta = <GradMeta>node.s0 if node.flags & NODE_NUMBER else <GradMeta>node.meta     # of what is read, or written
         rest = node.print

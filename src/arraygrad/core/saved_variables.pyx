@@ -9,7 +9,7 @@ from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.core.constant_checks cimport constant_check, constant_slot, CONSTANT_SAMPLE
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport (
-    Node, inference_used, NODE_ASIDE, NODE_CONSTANT, NODE_FAST, NODE_NUMBER, NODE_PACKED, NODE_SAVES,
+    Node, inference_used, put_saved, NODE_ASIDE, NODE_CONSTANT, NODE_FAST, NODE_NUMBER, NODE_PACKED, NODE_SAVES,
 )
 from arraygrad.core.interned_args cimport interned_args
 from arraygrad.core.nodes cimport OpNode
@@ -104,12 +104,8 @@ cdef int save(OpNode node, Op op, object args, object result, uint64_t needs, Ba
             slot = pack_slot(slot, backend)
         if slots is not None:
             slots[k] = slot
-        elif k == 0:
-            node.s0 = slot
-        elif k == 1:
-            node.s1 = slot
         else:
-            node.s2 = slot
+            put_saved(node, k, slot)
     if slots is not None:
         node.s0 = slots
     if keeps:
@@ -165,12 +161,7 @@ cdef int save_plain(OpNode node, Op op, object a, object b, TensorBase out, uint
                     node.flags |= NODE_SAVES
             else:
                 slot = meta_of(arg, backend)
-        if k == 0:
-            node.s0 = slot
-        elif k == 1:
-            node.s1 = slot
-        else:
-            node.s2 = slot
+        put_saved(node, k, slot)
     return 0
 
 

@@ -29,6 +29,9 @@ cdef extern from "untracked.hpp" namespace "arraygrad":
     void untrack(PyObject* o) noexcept
     void track_all() noexcept
 
+cdef extern from "settled.hpp" namespace "arraygrad":
+    bint settle_node(PyObject* node, bint plain) noexcept
+
 cdef int set_saved_hooks(ThreadState* ts, object hooks) except -1
 cdef ThreadState* thread_state() noexcept nogil
 
@@ -182,13 +185,25 @@ cdef struct NodeParts:
     uint32_t flags
     uint32_t thread_id
 
+cdef inline void put_saved(Node node, Py_ssize_t k, object slot) noexcept:
+    """Set slot k of three."""
+    if k == 0:
+        node.s0 = slot
+    elif k == 1:
+        node.s1 = slot
+    else:
+        node.s2 = slot
+
 cdef NodeKind node_kind(type cls, bint bare) except *
 cdef Node new_node(const NodeKind* kind)
 cdef Node new_node_of(const NodeKind* kind, NodeParts* parts)
 cdef void set_recycler(bint (*keep)(PyObject*) noexcept) noexcept
 cdef int drop_args(Node node) except -1
 # Which nodes and Tensors the garbage collector sees: Note [What the collector does not see] in untracked.hpp.
-cdef bint settle(Node node) noexcept
+cdef inline bint settle(Node node) noexcept:
+    """Track a complete node, whose operation is the table's, if it may be in a cycle. Returns whether it is tracked."""
+    return settle_node(<PyObject*>node, node.flags & NODE_FAST != 0)      # compiled rules read plain slots only
+
 cdef void settle_leaf(Node node, bint leads_back) noexcept
 cdef int track_graph(Node node) except -1
 cdef uint64_t next_sequence_nr() noexcept

@@ -70,7 +70,6 @@ cdef extern from "node_memory.hpp" namespace "arraygrad":
     bint (*recycler)(PyObject* array) noexcept
     void recycle_args(PyObject* args) noexcept
     int probe_heads() except -1
-    bint settle_node(PyObject* node, bint plain) noexcept
     void settle_end(PyObject* node, bint leads_back) noexcept
     int track_below(PyObject* node) except -1
 
@@ -637,11 +636,6 @@ cdef int drop_args(Node node) except -1:
         recycle_args(<PyObject*>node.args)
         node.args = None
     return 0
-
-
-cdef bint settle(Node node) noexcept:
-    """Track a complete node, whose operation is the table's, if it may be in a cycle. Returns whether it is tracked."""
-    return settle_node(<PyObject*>node, node.flags & NODE_FAST != 0)      # compiled rules read plain slots only
 
 
 cdef void settle_leaf(Node node, bint leads_back) noexcept:
