@@ -76,10 +76,10 @@ class StandInClass(type):
         return super().__new__(mcls, name, bases, namespace)
 
     @classmethod
-    def of(mcls, real):
+    def of(cls, real):
         """What stands in for a class."""
         names = {"_real": real, "__module__": real.__module__, "__doc__": real.__doc__}
-        return mcls(real.__name__, (), names)
+        return cls(real.__name__, (), names)
 
     def __instancecheck__(cls, obj):
         return isinstance(obj, cls._real)
