@@ -1,4 +1,4 @@
-"""The class of solvers of scipy.optimize given single precision: values and gradients have the dtypes of the plain call.
+"""Solvers of scipy.optimize given single precision: values and gradients have the dtypes of the plain call.
 
 The value's reference is SciPy's own, the gradient's is the gradient in double precision.
 """

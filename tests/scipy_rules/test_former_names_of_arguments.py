@@ -1,7 +1,7 @@
 """The class of arguments that SciPy takes by a former name, which its signatures do not show.
 
-The reference is SciPy's own function, and differences of it. One list says how each is called; a walk over SciPy's public
-modules finds those that it lacks.
+The reference is SciPy's own function, and differences of it. One list says how each is called; a walk over SciPy's
+public modules finds those that it lacks.
 """
 
 import importlib

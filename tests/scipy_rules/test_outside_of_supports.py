@@ -56,8 +56,11 @@ def test_every_derivative_outside_is_zero(name, shapes, end, side):
             continue
         for away in (0.25, 3.0):
             x = (end + away * side) * scale + loc
-            given = [ag.tensor(v, requires_grad=key not in refused) for v, key in
-                     zip((x, *shapes, loc, scale), ("x", *FAMILIES[name].keys, "loc", "scale"), strict=True)]  # fmt: skip
+            keys = ("x", *FAMILIES[name].keys, "loc", "scale")
+            given = [
+                ag.tensor(v, requires_grad=key not in refused)
+                for v, key in zip((x, *shapes, loc, scale), keys, strict=True)
+            ]
             found = getattr(ours, method)(*given)
             np.testing.assert_array_equal(found.numpy(), getattr(theirs, method)(x, *shapes, loc, scale))
             wanted = [t for t in given if t.requires_grad]

@@ -84,12 +84,12 @@ def decay(z):
 STIFF = {"rtol": 1e-10, "atol": 1e-10}
 HELPING = {
     "least_squares, jac": lambda z: optimize.least_squares(equations(z), np.ones(2), jac=slopes, **CLOSE).x,
-    "least_squares, recorded jac": lambda z: optimize.least_squares(
-        equations(z), np.ones(2), jac=lambda x: slopes(x) * (z[0] / z[0]), **CLOSE
-    ).x,
-    "least_squares, pattern": lambda z: optimize.least_squares(
-        equations(z), np.ones(2), jac_sparsity=sparse.csr_array(np.ones((2, 2))), **CLOSE
-    ).x,
+    "least_squares, recorded jac": lambda z: (
+        optimize.least_squares(equations(z), np.ones(2), jac=lambda x: slopes(x) * (z[0] / z[0]), **CLOSE).x
+    ),
+    "least_squares, pattern": lambda z: (
+        optimize.least_squares(equations(z), np.ones(2), jac_sparsity=sparse.csr_array(np.ones((2, 2))), **CLOSE).x
+    ),
     "BDF, jac": lambda z: integrate.solve_ivp(
         decay(z), (0, 1), np.ones(2), method="BDF", jac=lambda t, y: sparse.csr_array(np.diag([-0.5, -1.2])), **STIFF
     ).y[:, -1],

@@ -85,7 +85,7 @@ def raw(value):
 
 
 def helping(value):
-    """`raw`, of a sparse matrix whose values require grad too: of what helps a solver alone, and no result depends on."""
+    """`raw`, and the plain matrix of a recorded sparse one: of what helps a solver alone, no result depends on it."""
     return value.pattern if is_recorded_matrix(value) else raw(value)
 
 

@@ -11,7 +11,7 @@ from arraygrad.core.tensor import asarray
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, raw_function
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
 from arraygrad.scipy._callbacks import bound, lifted, tracked
-from arraygrad.scipy._declare import Chapter, raw
+from arraygrad.scipy._declare import Chapter
 from arraygrad.scipy._guards import NotDifferentiable, helping, holds_numbers, holds_tensor
 from arraygrad.scipy._told import telling
 

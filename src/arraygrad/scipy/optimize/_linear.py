@@ -35,8 +35,8 @@ def _dense(name, A):
     """A matrix as one array, recorded where it is; SciPy's solvers take sparse ones, too."""
     if hasattr(A, "matvec") and not hasattr(A, "toarray"):
         raise NotDifferentiable(
-            f"arraygrad.scipy.optimize.{name}: the derivative needs the elements of the matrix, but a LinearOperator was "
-            "found: pass an array or a sparse matrix"
+            f"arraygrad.scipy.optimize.{name}: the derivative needs the elements of the matrix, but a LinearOperator "
+            "was found: pass an array or a sparse matrix"
         )
     return ag.asarray(A.toarray() if hasattr(A, "toarray") else A)
 
