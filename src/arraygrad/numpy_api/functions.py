@@ -30,8 +30,8 @@ from arraygrad.ops._axes import counted_by, positions
 
 __all__ = [
     "FUNCTIONS", "OUT", "VALUED", "F", "as_plain", "axes_of", "backend_among", "beside", "core_axes", "host",
-    "host_key", "implements", "keeps_one_row", "moved_onto", "not_written", "pick", "refuse", "refuse_cut", "tensor_among",
-    "tensor_of", "tensors", "with_bits",
+    "host_key", "implements", "keeps_one_row", "moved_onto", "not_written", "pick", "refuse", "refuse_cut",
+    "tensor_among", "tensor_of", "tensors", "with_bits",
 ]  # fmt: skip
 
 # numpy function -> function of Tensors with the same signature
