@@ -1,7 +1,7 @@
 """The class of triangular systems of scipy.sparse.linalg: both triangles, unit diagonals, formats and dense matrices.
 
-The reference is SciPy's function and differences of it, within the triangle. What lies on the other side of the diagonal
-is not part of the system: its gradient is zero.
+The reference is SciPy's function and differences of it, within the triangle. What lies on the other side of the
+diagonal is not part of the system: its gradient is zero.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """Methods of ufuncs that numpy.frompyfunc makes of Python's functions, whose arrays hold objects.
 
-The class: `at` (indices of every kind, repeated ones too), `reduce`, `accumulate`, `reduceat`, `outer` and the call; one
+The class: `at` (indices of every kind, repeated ones too), `reduce`, `accumulate`, `reduceat`, `outer` and calls; one
 to three axes, of both signs, masks, starts; double precision, real and complex.
 """
 
