@@ -1,5 +1,5 @@
-"""The class of responses of linear systems at times that SciPy chooses: they reach to seven time constants of the slowest
-mode, which the system determines.
+"""The class of responses of linear systems at times that SciPy chooses: they reach to seven time constants of the
+slowest mode, which the system determines.
 
 The reference is SciPy's response, and differences of it: every description, real and complex modes, stable or not.
 """

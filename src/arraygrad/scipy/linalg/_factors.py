@@ -326,16 +326,28 @@ def _eigvalsh_tridiagonal(d, e, select="a", select_range=None):
 @by_composition("polar", "a", "definition, by sqrtm", core="a(m,n)->(m,n),(p,p)")
 def _polar(a, side="right"):
     a = ag.asarray(a)
-    if side == "right":
-        p = NAMES["sqrtm"](ag.matmul(adjoint(a), a))
-        return _right_solve(a, p), p
-    p = NAMES["sqrtm"](ag.matmul(a, adjoint(a)))
-    return ag.linalg.solve(p, a), p
+    m, n = shape_of(a)[-2:]
+    # The smaller of the two squares has full rank; the root of the larger one would have no derivative.
+    if m >= n:
+        root = NAMES["sqrtm"](ag.matmul(adjoint(a), a))
+        u = _right_solve(a, root)
+    else:
+        root = NAMES["sqrtm"](ag.matmul(a, adjoint(a)))
+        u = ag.linalg.solve(root, a)
+    if (side == "right") == (m >= n):
+        return u, root
+    return u, ag.matmul(adjoint(u), a) if side == "right" else ag.matmul(a, adjoint(u))
 
 
 @by_composition("orthogonal_procrustes", "A B", "Schoenemann (1966), by sqrtm", core="A(m,n),B(m,n)->(n,n),()")
 def _orthogonal_procrustes(A, B):
     m = ag.matmul(adjoint(ag.asarray(A)), ag.asarray(B))
+    n = shape_of(m)[-1]
+    if np.any(np.linalg.matrix_rank(np.asarray(raw(m))) < n):
+        raise NotDifferentiable(
+            f"arraygrad.scipy.linalg.orthogonal_procrustes: the rank of A^H B is less than {n}, so the matrix that maps "
+            "A to B is one of many, which has no derivative: give both at least as many rows as columns"
+        )
     p = NAMES["sqrtm"](ag.matmul(adjoint(m), m))
     return _right_solve(m, p), ag.real(ag.linalg.trace(p)) if is_complex(p) else ag.linalg.trace(p)
 
