@@ -345,8 +345,8 @@ def _orthogonal_procrustes(A, B):
     n = shape_of(m)[-1]
     if np.any(np.linalg.matrix_rank(np.asarray(raw(m))) < n):
         raise NotDifferentiable(
-            f"arraygrad.scipy.linalg.orthogonal_procrustes: the rank of A^H B is less than {n}, so the matrix that maps "
-            "A to B is one of many, which has no derivative: give both at least as many rows as columns"
+            f"arraygrad.scipy.linalg.orthogonal_procrustes: the rank of A^H B is less than {n}, so the matrix that "
+            "maps A to B is one of many, which has no derivative: give both at least as many rows as columns"
         )
     p = NAMES["sqrtm"](ag.matmul(adjoint(m), m))
     return _right_solve(m, p), ag.real(ag.linalg.trace(p)) if is_complex(p) else ag.linalg.trace(p)
