@@ -54,7 +54,7 @@ from arraygrad.engine.later import called_later, real_thing
 from arraygrad.engine.node import is_grad_enabled
 
 __all__ = [
-    "FUNCTIONS", "Reader", "closed", "contents_of", "function_over", "held", "is_holder", "kept", "names_of",
+    "FUNCTIONS", "Reader", "closed", "contents_of", "differ", "function_over", "held", "is_holder", "kept", "names_of",
     "written_cells",
 ]  # fmt: skip
 
@@ -117,7 +117,7 @@ def kept(f, name, args=(), bind=None, found=None):
     -------
     callable
         Its attribute `direct()` gives what one solution may call in its place, many times, and a function without
-        arguments to call when that is over, or None.
+        arguments to call when that is over, or None; `seen` is what it was found to read.
 
     Raises
     ------
@@ -162,6 +162,7 @@ def kept(f, name, args=(), bind=None, found=None):
     function.__name__ = getattr(f, "__name__", type(f).__name__)
     function.compares_itself = True
     function.direct = direct
+    function.seen = seen
     return function
 
 
@@ -177,6 +178,7 @@ class _Seen:
         self.left = _Left() if left is None else left
         self.look = take(None) if look is None else look
         self.covers = None
+        self.forgot = False  # whether something is compared no more
         # What is differentiated is saved by the node, which knows about writes.
         arrays = self.look.arrays.items()
         constants = {path: v for path, v in arrays if not (isinstance(v, Tensor) and v.requires_grad)}
@@ -191,7 +193,7 @@ class _Seen:
             path
             for path, value in self.look.values.items()
             if path in now
-            and _differ(value, now[path])
+            and differ(value, now[path])
             and not (self.covers is not None and self.covers(value, now[path]))
             and not (path in self.ignored and self.left.is_at(path, now[path], self.holders))
         ]
@@ -207,9 +209,11 @@ class _Seen:
 
     def forget_changed(self):
         """What the function itself has changed is compared no more."""
-        for path in self.changed():
+        changed, written = self.changed(), self.contents.written()
+        for path in changed:
             del self.look.values[path]
-        self.contents.forget(self.contents.written())
+        self.contents.forget(written)
+        self.forgot = self.forgot or bool(changed or written)
 
     def check(self, name, again=" again"):
         """Raise RuntimeError where a variable has changed, or what an array contains."""
@@ -264,7 +268,7 @@ class _Left:
     def is_at(self, path, value, holders):
         """Whether a value was left there. Those of arguments and of ctx are of one call: nothing is known of them."""
         left = self.values.get(path, value)
-        return bool(holders) or bool(self.running) or not _differ(left, value)
+        return bool(holders) or bool(self.running) or not differ(left, value)
 
     def is_in(self, path, array):
         """Whether what an array contains was left there."""
@@ -574,7 +578,7 @@ def _are_exchanged(a, b):
     return "arraygrad" in tops and not tops.isdisjoint(("numpy", "scipy")) and not {a, b} & {Tensor, numpy.ndarray}
 
 
-def _differ(before, now, depth=4):
+def differ(before, now, depth=4):
     """Whether what stands at one path leads to other results than before."""
     if before is now:
         return False
@@ -593,7 +597,7 @@ def _differ(before, now, depth=4):
         return (
             not depth
             or parts[0].keys() != parts[1].keys()
-            or any(_differ(part, parts[1][key], depth - 1) for key, part in parts[0].items())
+            or any(differ(part, parts[1][key], depth - 1) for key, part in parts[0].items())
         )
     try:
         if type(before).__eq__ is not object.__eq__:
@@ -603,7 +607,7 @@ def _differ(before, now, depth=4):
     parts = [getattr(one, "__dict__", None) for one in (before, now)]
     if not depth or type(parts[0]) is not dict or parts[0].keys() != parts[1].keys():
         return True
-    return any(_differ(part, parts[1][key], depth - 1) for key, part in parts[0].items())
+    return any(differ(part, parts[1][key], depth - 1) for key, part in parts[0].items())
 
 
 def _parts(value):

@@ -44,7 +44,7 @@ _NODES = 8  # of a step
 _OFF, _MOST_OFF = 3e4, 2e-2  # tolerances that a gradient of the solver's own steps may be off, at most so much
 _STAGES = 3  # of a step of Radau's method itself
 _TOGETHER_LARGE, _MATRICES = 1 << 16, 1 << 22  # numbers of large states, and of Jacobians, that go together
-_TOGETHER, _FEW = (4, 2), 4  # how many steps are taken as one at first, where that makes more than a few
+_TOGETHER, _FEW = (8, 4, 2), 2  # how many steps are taken as one at first, where that makes more than a few
 _HALVINGS = 5
 _PIECES = 20000  # of steps, at most
 
@@ -427,3 +427,54 @@ class Again(Solution):
         _, at, states = self._known
         first = numpy.searchsorted(at if at[-1] >= at[0] else -at, times[0] if at[-1] >= at[0] else -times[0])
         return states[first : first + len(times)]
+
+
+class Evaluated(Again):
+    """A solution by the evaluations of an explicit method, of which the last ones of each step are known.
+
+    Polynomials of degree seven through four of them, values and slopes, are as exact as the method.
+
+    Parameters
+    ----------
+    known : callable
+        known() gives times (m,), states and slopes (m, n).
+    start : numpy.ndarray (n,)
+    solve : callable
+        As `Again` has it, which serves for fewer than four points.
+    """
+
+    def __init__(self, known, start, solve):
+        super().__init__((), start, solve)
+        self._points_of = known
+
+    def serves(self, arrays):
+        """As the base says."""
+        if not self.times:
+            self._points = self._points_of()
+            self._ends = self._points[0]
+        return super().serves(arrays)
+
+    def states(self, times, ends):
+        """As the base says."""
+        t, y, slopes = self._points
+        if len(t) < _STENCIL:
+            return super().states(times, ends)
+        way = 1.0 if t[-1] >= t[0] else -1.0
+        first = numpy.searchsorted(way * t, way * times) - _STENCIL // 2
+        first = numpy.minimum(numpy.maximum(first, 0), len(t) - _STENCIL)
+        at = numpy.arange(len(t) - _STENCIL + 1)[:, None] + numpy.arange(_STENCIL)
+        apart = t[at][:, :, None] - t[at][:, None, :] + numpy.eye(_STENCIL)
+        inverse = 1.0 / apart
+        weights, rates = inverse.prod(axis=2), inverse.sum(axis=2) - 1.0  # of Lagrange's polynomials and their slopes
+        at = at[first]
+        from_points = times[:, None] - t[at]
+        others = numpy.repeat(from_points[:, None], _STENCIL, axis=1)
+        others[:, _DIAGONAL, _DIAGONAL] = 1.0
+        squares = (others.prod(axis=2) * weights[first]) ** 2
+        by_slopes = from_points * squares
+        by_values = squares - 2.0 * rates[first] * by_slopes
+        return numpy.einsum("mi,min->mn", by_values, y[at]) + numpy.einsum("mi,min->mn", by_slopes, slopes[at])
+
+
+_STENCIL = 4
+_DIAGONAL = numpy.arange(_STENCIL)

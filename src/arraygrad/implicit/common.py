@@ -93,6 +93,10 @@ class Arguments:
             leaves[i] = array
         return unflatten(self._structure, leaves)
 
+    def constants(self):
+        """(number, raw value) of the leaves that are not differentiated, and the structure that all stand in."""
+        return [(i, leaf) for i, leaf in enumerate(self._leaves) if i not in self._at], self._structure
+
     def positions(self):
         """Which leaves are differentiated, by number."""
         return tuple(self._at)
@@ -127,7 +131,7 @@ def array_function(f):
         return _as_array(found) if isinstance(found, (list, tuple)) else found
 
     function.__name__ = function_name(f)
-    for name in ("direct", "on_copies"):
+    for name in ("direct", "on_copies", "seen"):
         if hasattr(f, name):
             setattr(function, name, getattr(f, name))
     return function

@@ -13,7 +13,7 @@ from scipy import integrate
 
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
-from arraygrad.implicit.collocation import Again, Stepped
+from arraygrad.implicit.collocation import Again, Evaluated, Stepped
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, solving
 from arraygrad.implicit.ivp import solve_ivp as implicit_ivp
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
@@ -315,17 +315,20 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
 
     with solving("scipy.integrate.odeint", f, rest) as right_side:
         noted = steps is not None and not stepped
-        found = solve(steps.noting(right_side) if noted else right_side, times, full_output)
-    values = found[0] if full_output else found
+        found = solve(steps.noting(right_side) if noted else right_side, times, full_output or noted)
+    values, told = found if full_output or noted else (found, {})
     result = types.SimpleNamespace(t=times, y=np.ascontiguousarray(values.T))
     settings = {"method": "LSODA", "rtol": 1e-8 if rtol is None else float(np.min(rtol)),
                 "atol": 1e-8 if atol is None else float(np.min(atol))}  # fmt: skip
     jumps = None
     if steps is not None:
-        jumps = Jumps("scipy.integrate.odeint", f, arguments, steps, again, 0 if stepped else len(steps.times))
+        jumps = Jumps("scipy.integrate.odeint", f, arguments, steps, again, steps.evaluations)
     # A slope in differentiated times has corners at them: its derivative there is that of neither side, and collocation
     # reads the slope where steps end. The adjoint equation is integrated between the times then.
-    solution = Again(steps.times, start, again) if steps is not None and not stepped and not tracked(t) else None
+    solution = None
+    if noted and not tracked(t):
+        adams = "nje" in told and not np.any(told["nje"])  # Newton's method leaves no slopes that fit the values
+        solution = Evaluated(steps.points, start, again) if adams else Again(steps.times, start, again)
     if stepped:
 
         def take(cls):
@@ -345,7 +348,7 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
         solution = steps.solution = Stepped(start, take, steps.add)
     problem = Checked(f, (times[0], times[-1], times), result, arguments, settings, jumps, solution)
     y = ag.matrix_transpose(arguments.attach(problem))
-    return (y, found[1]) if full_output else y
+    return (y, told) if full_output else y
 
 
 def _timed(func, times):

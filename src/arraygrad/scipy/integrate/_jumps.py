@@ -35,7 +35,8 @@ ADVICE = (
 )
 # (1) How many components, or random sums of them, are looked at; how much faster than nearby slopes are to change;
 # how many units of rounding are no change.
-_SUMS, _SPIKE, _LOST = 8, 1.5, 8.0
+_SUMS, _SPIKE, _LOST = 12, 1.5, 8.0
+_WRITTEN = frozenset((np.ndarray, list))  # results that a right side may fill again
 # (2) Pieces of a stretch; what has to be left of a change of the right side after halving, and in the last halvings.
 _PIECES, _EARLY, _LAST, _LEFT, _MOVE = 4, 3, 10, 0.6, 1e-6
 # Stretches without a jump that are looked at: at least, at most, and one for so many evaluations of the solution.
@@ -81,20 +82,35 @@ class Steps:
 
         def noted_whole(t, y):
             found = right_side(t, y)
-            note((t, y.copy(), found.copy() if type(found) in (np.ndarray, list) else found))
+            note((t, y.tobytes(), found.copy() if type(found) in _WRITTEN else found))
             return found
 
         return noted_whole
 
     def _take(self):
         """The noted evaluations as steps: those before one at a time that is not later were rejected."""
-        if self._noted:
-            times, values, slopes = (np.asarray(part) for part in zip(*self._noted, strict=True))
-            way = self.way * times
-            later = np.minimum.accumulate(way[::-1])[::-1]
-            kept = np.append(way[:-1] < later[1:], True)
-            self._times, self._values, self._slopes = times[kept], values[kept], slopes[kept]
-            self._noted = []
+        if not self._noted:
+            return
+        times, values, slopes = zip(*self._noted, strict=True)
+        times, self._noted = np.asarray(times), []
+        way = self.way * times
+        later = np.minimum.accumulate(way[::-1])[::-1]
+        kept = np.flatnonzero(np.append(way[:-1] < later[1:], True))
+        self._times, at = times[kept], kept.tolist()
+        self._slopes = np.array([slopes[i] for i in at], dtype=float)
+        if self.sums is None:
+            self._values = np.frombuffer(b"".join([values[i] for i in at]), float).reshape(len(at), -1)
+        else:
+            self._values = np.asarray([values[i] for i in at])
+
+    def points(self):
+        """(times (m,), values (m, n), slopes (m, n)) of noted evaluations of a whole right side."""
+        return self.times, self.values, np.asarray(self.slopes, dtype=float).reshape(self.values.shape)
+
+    @property
+    def evaluations(self):
+        """How many evaluations of the right side were noted, or steps."""
+        return len(self._noted) or len(self._times)
 
     @property
     def times(self):

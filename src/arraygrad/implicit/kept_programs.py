@@ -1,0 +1,248 @@
+"""Right sides as small programs that are kept from one solution to the next.
+
+May import: autograd.function_snapshots, autograd.graph, core, engine.node, implicit.columns, implicit.common, program,
+transforms.tracked_call, numpy.
+
+Note [Kept programs]
+~~~~~~~~~~~~~~~~~~~~
+(1) The right side at many points, with its derivatives there, is a recorded call and a backward run, of operations on
+    rows. In the next solution of the same function they are the same operations. So they are noted on a tape (Note
+    [Small programs]) when a function is met the second time, and are replayed from then on: nothing is recorded then.
+(2) It is the same function where its code is, and all that it reads: what Note [Function snapshots] finds, arrays by
+    their content, and the constants among the arguments. What the look can't tell is not kept: objects of which only
+    compiled code knows what they hold, functions that change what they read.
+(3) Nothing relies on that alone. At the points of the solution a replay must have the values that the solver had, and
+    at a few points beside it, with other parameters, those of a call of the function. Otherwise it is recorded as ever.
+(4) A value that is read (a branch, float()) ends a tape, and an operation that is not of the table, whose derivative may
+    read anything, is not kept. So what is kept depends on its inputs and on (2) alone.
+Guarded by tests/implicit/test_kept_programs.py.
+"""
+
+import threading
+import types
+import weakref
+
+import numpy
+
+from arraygrad.autograd.function_snapshots import differ
+from arraygrad.autograd.graph import walk
+from arraygrad.core.exposed_memory import raw_array
+from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
+from arraygrad.engine.anomaly import is_anomaly_enabled
+from arraygrad.engine.node import set_zero_annihilates
+from arraygrad.implicit.columns import are_close
+from arraygrad.program import library
+from arraygrad.program.values import Batched, Tape
+from arraygrad.transforms.tracked_call import TrackedCall
+
+__all__ = ["Keeper", "forget"]
+
+_MOST, _OF_ONE, _PROGRAMS = 64, 4, 16  # functions; of the same code; numbers of rows of one
+_BYTES = 1 << 16  # of arrays that a function reads, and of constants of a program
+_PARAMETERS = 64  # numbers of all parameters
+BESIDE = 3  # points beside the solution that are compared
+_CLOSE = 1e-9  # relative, what values may be apart there
+_PLAIN = (int, float, complex, str, bytes, type(None), numpy.generic, type, types.CodeType)
+
+_lock = threading.Lock()
+_known = {}  # key -> entries, the last one used in front; written under the lock
+
+
+class _Entry:
+    """A function that was met: what it reads, and its programs by their numbers of rows."""
+
+    def __init__(self, facts):
+        self.facts, self.programs, self.met = facts, {}, set()
+
+
+def forget():
+    """Forget all programs."""
+    with _lock:
+        _known.clear()
+
+
+class Keeper:
+    """The programs of one right side f(t, y, *parameters), which is `f` with all but these bound by `arguments`."""
+
+    def __init__(self, f, arguments):
+        self._f, self._arguments, self._entry = f, arguments, None
+
+    def program(self, calls, rows, state):
+        """(program, which results have rows) for so many rows of states like `state`; None where there is none yet."""
+        entry = self._found(calls, state)
+        found = entry and entry.programs.get(rows)
+        return found or None
+
+    def keep(self, calls, t, y):
+        """Note the program for points t (m,), y (m, n), unless its rows are met the first time."""
+        entry, rows = self._entry, y.size
+        if not entry or rows in entry.programs or len(entry.programs) >= _PROGRAMS:
+            return
+        if rows not in entry.met:
+            entry.met.add(rows)
+            return
+        try:
+            found = _noted(calls, t, y)
+        except Exception:  # whatever it is, the call that is no replay tells it
+            found = None
+        entry.programs[rows] = found or ()
+
+    def _found(self, calls, state):
+        if self._entry is None:
+            self._entry = self._look(calls, state) or False
+        return self._entry
+
+    def _look(self, calls, state):
+        if sum([p.size for p in calls.parameters]) > _PARAMETERS or is_anomaly_enabled():
+            return None
+        found = _facts(self._f, self._arguments)
+        if found is None:
+            return None
+        codes, facts = found
+        parameters = tuple([(p.shape, p.dtype) for p in calls.parameters])
+        key = (codes, tuple(self._arguments.positions()), parameters, len(state), state.dtype, calls.dtype, _annihilates())
+        with _lock:
+            entries = _known.pop(key, [])
+            for i, entry in enumerate(entries):
+                if _same(entry.facts, facts):
+                    entries.insert(0, entries.pop(i))
+                    break
+            else:
+                entries.insert(0, _Entry(facts))
+                del entries[_OF_ONE:]
+            _known[key] = entries
+            while len(_known) > _MOST:
+                del _known[next(iter(_known))]
+            return entries[0]
+
+
+def _annihilates():
+    """Whether zero gradients absorb in rules now."""
+    before = set_zero_annihilates(False)
+    set_zero_annihilates(before)
+    return before
+
+
+class _Held:
+    """An object that a fact is about: the same one."""
+
+    def __init__(self, thing):
+        self._of = weakref.ref(thing)
+
+    def is_of(self, other):
+        return type(other) is _Held and self._of() is not None and self._of() is other._of()
+
+
+def _facts(f, arguments):
+    """(code that a function reaches, {path: what it reads there}); None where that can't be told."""
+    seen = getattr(f, "seen", None)
+    if seen is None or seen.forgot or getattr(f, "on_copies", False):
+        return None
+    constants, structure = arguments.constants()
+    facts, recorded, size = {"structure": structure}, {}, 0
+    for path, value in [*seen.look.values.items(), *[(f"constant {i}", leaf) for i, leaf in constants if i]]:
+        if isinstance(value, Tensor):
+            if value.requires_grad:  # a parameter: which one
+                facts[path] = (Tensor, recorded.setdefault(id(value), len(recorded)))
+                continue
+            value = raw_array(value)
+        if isinstance(value, numpy.ndarray):
+            size += value.nbytes
+            if size > _BYTES or value.dtype.hasobject:
+                return None
+            value = value.copy()
+        elif not isinstance(value, _PLAIN):
+            try:
+                value = _Held(value)
+            except TypeError:
+                return None
+        facts[path] = value
+    return frozenset(seen.look.codes), facts
+
+
+def _same(known, facts):
+    if known.keys() != facts.keys():
+        return False
+    for path, value in facts.items():
+        one = known[path]
+        if one is value:
+            continue
+        if type(one) is _Held:
+            if not one.is_of(value):
+                return False
+        elif differ(one, value):
+            return False
+    return True
+
+
+def _noted(calls, t, y):
+    """(program of (t, y, *parameters, cotangents), all with rows, that gives (values, gradients); which have rows)."""
+    m, n = y.shape
+    rows, tape = m * n, Tape()
+
+    def tiled(x):
+        return Batched(numpy.concatenate([x] * n), rows, tape)
+
+    time, state = tiled(t), tiled(y)
+    parameters = [Batched(numpy.repeat(numpy.asarray(p)[None], rows, axis=0), rows, tape) for p in calls.parameters]
+    cotangents = Batched(numpy.repeat(numpy.eye(n, dtype=y.dtype), m, axis=0), rows, tape)
+    t_of_call = wrap_raw(time)
+
+    def function(*arrays):
+        return calls.f(t_of_call, *arrays)
+
+    function.differentiates = True
+    with library.plain_arrays():
+        tracked = TrackedCall("vjp", function, (state, *parameters), tuple(range(1 + len(parameters)))).call()
+        result = tracked.outputs[0]
+        value = result.array
+        if len(tracked.outputs) != 1 or value.shape != (n,) or value.dtype != y.dtype or not result.requires_grad:
+            return None
+        if not all(hasattr(node, "op_name") or not node.next_functions for node in walk([edge_of(result).node])):
+            return None
+        found = tracked.pull((0,), (cotangents,), create_graph=False, keep_graph=True)
+    results = [value, *found]
+    program = tape.program([time, state, *parameters, cotangents], results, _BYTES)
+    if program is None or any(step[0] is None and not step[3] for step in program.steps):
+        return None
+    return program, [None if one is None else one.rows is not None for one in results]
+
+
+def derivatives(calls, found, t, y, m):
+    """(values (m', n), derivatives of components by y (n, m', n) and by each parameter (n, m', ...) or None).
+
+    Of points t (m'), y (m', n), as many as the program `found` is for; those from `m` on are compared with the
+    function, with moved parameters: None where they are not its values.
+    """
+    program, has_rows = found
+    k, n = y.shape
+    parameters = [numpy.asarray(p) for p in calls.parameters]
+    moved = [p * (1.0 + 1e-3 * _between(p.shape, i)) + 1e-6 * (p == 0.0) for i, p in enumerate(parameters)]
+    given = [numpy.concatenate([t] * n), numpy.concatenate([y] * n)]
+    last = slice(m, m + BESIDE)
+    for i, (p, other) in enumerate(zip(parameters, moved, strict=True)):
+        whole = numpy.empty((n, k, *p.shape), p.dtype)
+        whole[...] = p
+        whole[:, last] = moved[i] = other.astype(p.dtype)
+        given.append(whole.reshape(n * k, *p.shape))
+    given.append(numpy.repeat(numpy.eye(n, dtype=y.dtype), k, axis=0))
+    made = program.replay(given)
+    values, by_y, *rest = [
+        one if one is None or rows else numpy.broadcast_to(one, (n * k, *one.shape))
+        for one, rows in zip(made, has_rows, strict=True)
+    ]
+    values = values[:k]
+    size = numpy.max(numpy.abs(values), axis=0)
+    for i in range(m, m + BESIDE):
+        one = calls.f(float(t[i]), y[i], *moved)
+        one = one.array if isinstance(one, Tensor) else one
+        if numpy.shape(one) != (n,) or not (numpy.abs(values[i] - one) <= _CLOSE * size + 1e-300).all():
+            return None
+    jac = numpy.zeros((n, k, n)) if by_y is None else by_y.reshape(n, k, n)
+    return values, jac, [None if part is None else part.reshape(n, k, *part.shape[1:]) for part in rest]
+
+
+def _between(shape, i):
+    """Numbers between 0.5 and 1, of no pattern."""
+    size = int(numpy.prod(shape))
+    return (0.5 + 0.5 * ((i + 1) * 0.6180339887498949 * numpy.arange(1.0, size + 1.0) % 1.0)).reshape(shape)
