@@ -157,7 +157,7 @@ class Solution(Noted):
             return _fitted(found if first_of_all else found[1:], arrays)
         for ends in self._cuts():
             found, differences = self._gradients(calls, g, times, ends)
-            self.together = calls.together
+            self.together, self.jumpless = calls.together, calls.jumpless
             if not first_of_all:
                 found, differences = found[1:], differences[1:]
             bound = min(max(10.0 * tolerance, 1e-9), 1e-4)

@@ -15,6 +15,9 @@ Note [Kept programs]
     at a few points beside it, with other parameters, those of a call of the function. Otherwise it is recorded as ever.
 (4) A value that is read (a branch, float()) ends a tape, and an operation that is not of the table, whose derivative may
     read anything, is not kept. So what is kept depends on its inputs and on (2) alone.
+(5) A tape names all operations between time, state and values. Where these can make no jump, there is none to look for:
+    sums, products and entire functions, also of abs, sqrt, maximum; quotients of them, as long as nothing but sums,
+    products and quotients is made of these and there is no abs or sqrt in them (x / abs(x), atan(1 / x)).
 Guarded by tests/implicit/test_kept_programs.py.
 """
 
@@ -32,6 +35,7 @@ from arraygrad.engine.anomaly import is_anomaly_enabled
 from arraygrad.engine.node import set_zero_annihilates
 from arraygrad.implicit.columns import are_close
 from arraygrad.program import library
+from arraygrad.program.calls import batched_in
 from arraygrad.program.values import Batched, Tape
 from arraygrad.transforms.tracked_call import TrackedCall
 
@@ -68,7 +72,7 @@ class Keeper:
         self._f, self._arguments, self._entry = f, arguments, None
 
     def program(self, calls, rows, state):
-        """(program, which results have rows) for so many rows of states like `state`; None where there is none yet."""
+        """(program, which results have rows, whether it can't jump) for so many rows of states like `state`; None where there is none yet."""
         entry = self._found(calls, state)
         found = entry and entry.programs.get(rows)
         return found or None
@@ -176,9 +180,10 @@ def _same(known, facts):
 
 
 def _noted(calls, t, y):
-    """(program of (t, y, *parameters, cotangents), all with rows, that gives (values, gradients); which have rows)."""
+    """(program of (t, y, *parameters, cotangents), all with rows, that gives (values, gradients); which have rows; (5))."""
     m, n = y.shape
     rows, tape = m * n, Tape()
+    tape.operations = []
 
     def tiled(x):
         return Batched(numpy.concatenate([x] * n), rows, tape)
@@ -200,12 +205,70 @@ def _noted(calls, t, y):
             return None
         if not all(hasattr(node, "op_name") or not node.next_functions for node in walk([edge_of(result).node])):
             return None
+        operations, tape.operations = tape.operations, None
+        jumpless = _is_jumpless(operations, (time, state), parameters, value)
         found = tracked.pull((0,), (cotangents,), create_graph=False, keep_graph=True)
     results = [value, *found]
     program = tape.program([time, state, *parameters, cotangents], results, _BYTES)
     if program is None or any(step[0] is None and not step[3] for step in program.steps):
         return None
-    return program, [None if one is None else one.rows is not None for one in results]
+    return program, [None if one is None else one.rows is not None for one in results], jumpless
+
+
+# Operations that are linear in what depends on time and state, or products; functions without poles and kinks; with.
+_SUMS = frozenset(
+    """
+    add subtract negative positive multiply square stack concat reshape permute_dims matrix_transpose broadcast_to
+    expand_dims squeeze sum mean roll flip matmul tensordot vecdot diff cumulative_sum einsum moveaxis unstack outer
+    _getitem _setitem _copy _einsum _inner _matvec _vecmat diagonal trace tile pad real conj
+    """.split()
+)
+_ENTIRE = frozenset("sin cos exp expm1 sinh cosh tanh atan asinh erf erfc sigmoid expit".split())
+_BENT = frozenset("abs sqrt maximum minimum relu clip log log1p log2 log10 hypot _fabs max min".split())
+_KEYED = frozenset(("_getitem", "_setitem"))  # whose second argument is a key
+_POLE, _KINK = 1, 2
+
+
+def _is_jumpless(operations, moving, fixed, value):
+    """Whether a value, by all operations from `moving` and `fixed` on, is continuous in `moving`: Note, 5."""
+    of = {id(one): None for one in fixed}  # id -> None: does not depend on `moving`; else flags
+    of.update({id(one): 0 for one in moving})
+    for op, bound, made in operations:
+        given = []
+        for i, arg in enumerate(bound):
+            for one in batched_in(arg):
+                if one.rows is not None and id(one) not in of:
+                    return False
+                flags = of.get(id(one))
+                if flags is not None:
+                    given.append((i, flags))
+        flags = _flags(op.name, bound, given) if given else None
+        if flags == _POLE | _KINK or flags == -1:
+            return False
+        for one in made if isinstance(made, (list, tuple)) else (made,):
+            of[id(one)] = flags
+    return id(value) in of
+
+
+def _flags(name, bound, given):
+    """Flags of a result of an operation, for (position, flags) of what it depends on; -1: it may jump."""
+    found = 0
+    for _, flags in given:
+        found |= flags
+    where = {i for i, _ in given}
+    if name in _SUMS:
+        return -1 if name in _KEYED and 1 in where else found
+    if name == "divide":
+        return found | _POLE if 1 in where else found
+    if name == "pow" and where == {0} and isinstance(bound[1], (int, float)):
+        if bound[1] == int(bound[1]):
+            return found if bound[1] >= 0 else found | _POLE
+        return found | _KINK if bound[1] > 0.0 and not found & _POLE else -1
+    if name == "reciprocal":
+        return found | _POLE
+    if found & _POLE:
+        return -1
+    return found if name in _ENTIRE else found | _KINK if name in _BENT else -1
 
 
 def derivatives(calls, found, t, y, m):
@@ -214,7 +277,7 @@ def derivatives(calls, found, t, y, m):
     Of points t (m'), y (m', n), as many as the program `found` is for; those from `m` on are compared with the
     function, with moved parameters: None where they are not its values.
     """
-    program, has_rows = found
+    program, has_rows, calls.jumpless = found
     k, n = y.shape
     parameters = [numpy.asarray(p) for p in calls.parameters]
     moved = [p * (1.0 + 1e-3 * _between(p.shape, i)) + 1e-6 * (p == 0.0) for i, p in enumerate(parameters)]

@@ -74,6 +74,7 @@ class Noted:
 
     def __init__(self):
         self.together, self._watch = True, running()
+        self.jumpless = False  # whether the right side is known to be continuous
 
     def calls_together(self, f):
         """Whether the right side may be called at many points at once: it stores nothing that others would find."""
@@ -90,7 +91,7 @@ class Calls:
     def __init__(self, f, parameters, dtype=None):
         self.f, self.parameters, self.dtype, self.together = f, parameters, dtype, True
         self.structure = None  # of its Jacobians, once it was looked for (large_states.py)
-        self.keeper = None  # of its programs
+        self.keeper, self.jumpless = None, False  # of its programs; whether one was met that can't jump
         self._agrees = None
 
     @classmethod

@@ -249,6 +249,7 @@ class _Backwards:
             grown = all_added(grown, parts)
             waiting = []
         self.trajectory.together = calls.together or not most > 1
+        self.trajectory.jumpless = calls.jumpless
         return self._found(points.at_start + after, grown)
 
     def _room_of_products(self, n):

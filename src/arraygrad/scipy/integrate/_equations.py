@@ -288,11 +288,10 @@ class _Times:
 def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None, mu=None, rtol=None, atol=None,
             tcrit=None, h0=0.0, hmax=0.0, hmin=0.0, ixpr=0, mxstep=0, mxhnil=0, mxordn=12, mxords=5, printmessg=0,
             tfirst=False):  # fmt: skip
-    if Dfun is not None:
-        Dfun = plain(Dfun)
+    theirs = None if Dfun is None else plain(Dfun, Arguments(args).raw())
     slope = func if tfirst else _swapped(func)
     if tracked(t):
-        slope, args, Dfun = _timed(slope, np.asarray(raw(t), dtype=float)), (*args, t), None
+        slope, args, theirs = _timed(slope, np.asarray(raw(t), dtype=float)), (*args, t), None
     given, parameters = lifted("scipy.integrate.odeint", slope, args)
     f, y0 = array_function(given), _initial(y0)
     arguments = Arguments((y0, *parameters))
@@ -307,15 +306,17 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
         with solving("scipy.integrate.odeint", f, rest) as right_side:
             return np.asarray(solve(right_side, np.concatenate([times[:1], at]), 0)).T[:, 1:]
 
-    def solve(slope, times, full_output):
+    def solve(slope, times, full_output, order=True):
+        Dfun = theirs if theirs is None or order == bool(tfirst) else lambda a, b: theirs(b, a)
         return integrate.odeint(
             slope, start, times, (), Dfun, col_deriv, full_output, ml, mu, rtol, atol, tcrit, h0, hmax, hmin, ixpr,
-            mxstep, mxhnil, mxordn, mxords, printmessg, True,
+            mxstep, mxhnil, mxordn, mxords, printmessg, order,
         )  # fmt: skip
 
     with solving("scipy.integrate.odeint", f, rest) as right_side:
         noted = steps is not None and not stepped
-        found = solve(steps.noting(right_side) if noted else right_side, times, full_output or noted)
+        slope, order = steps.noting(right_side) if noted else (right_side, True)
+        found = solve(slope, times, full_output or noted, order)
     values, told = found if full_output or noted else (found, {})
     result = types.SimpleNamespace(t=times, y=np.ascontiguousarray(values.T))
     settings = {"method": "LSODA", "rtol": 1e-8 if rtol is None else float(np.min(rtol)),
@@ -374,4 +375,5 @@ def _swapped(func):
         return func(y, t, *args)
 
     slope.__name__ = getattr(func, "__name__", "func")
+    slope.of_swapped = func
     return slope

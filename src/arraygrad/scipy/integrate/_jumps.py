@@ -21,7 +21,7 @@ import warnings
 import numpy as np
 from scipy import integrate
 
-from arraygrad.implicit.common import ConvergenceError, noting_class, solving
+from arraygrad.implicit.common import NUMBERS, ConvergenceError, noting_class, solving
 from arraygrad.implicit.ivp import _Problem
 from arraygrad.implicit.ivp import noted as noting_steps
 from arraygrad.scipy._declare import raw
@@ -69,23 +69,43 @@ class Steps:
         self._values.append(self._summed(y))
 
     def noting(self, right_side):
-        """For a solver that does not tell its steps: the right side, whose evaluations are noted."""
-        summed, note = self._summed, self._noted.append
+        """(function, its order), for a solver that does not tell its steps: evaluations of the right side are noted.
+
+        The order is True for f(t, y), False for f(y, t).
+        """
+        now, args, released = right_side.parts
+        note = self._noted.append
         if self.sums is not None:
+            summed = self._summed
 
             def noted(t, y):
                 found = right_side(t, y)
                 note((t, summed(y), summed(np.asarray(found))))
                 return found
 
-            return noted
+            return noted, True
+        inner = getattr(now, "of_swapped", None)
+        if inner is not None:
+
+            def noted_swapped(y, t):
+                found = inner(y, t, *args)
+                kind = type(found)
+                if kind is not np.ndarray and (kind is not list or not NUMBERS.issuperset(map(type, found))):
+                    found = released(found)
+                note((t, y.tobytes(), found.copy() if type(found) in _WRITTEN else found))
+                return found
+
+            return noted_swapped, False
 
         def noted_whole(t, y):
-            found = right_side(t, y)
+            found = now(t, y, *args)
+            kind = type(found)
+            if kind is not np.ndarray and (kind is not list or not NUMBERS.issuperset(map(type, found))):
+                found = released(found)
             note((t, y.tobytes(), found.copy() if type(found) in _WRITTEN else found))
             return found
 
-        return noted_whole
+        return noted_whole, True
 
     def _take(self):
         """The noted evaluations as steps: those before one at a time that is not later were rejected."""
@@ -210,7 +230,7 @@ class Checked(_Problem):
     def pull(self, g, y, arrays):
         """As the problem's, or nan with a warning."""
         gradients = super().pull(g, y, arrays)
-        if self.jumps is None or not self.jumps.moving():
+        if self.jumps is None or getattr(self.trajectory, "jumpless", False) or not self.jumps.moving():
             return gradients
         said = self.refuted(np.asarray(raw(g)), [np.asarray(raw(part)) for part in gradients])
         if not said:
