@@ -195,7 +195,7 @@ class solving:
     """Context of one solution of a differential equation; gives the right side f(t, y) on raw arrays.
 
     It is called as directly as may be, and may return a list or tuple of numbers, which SciPy's solvers take. Its
-    attribute `parts` is (function of (t, y, *args), args, what makes a result one that SciPy takes).
+    attribute `parts` is (function of (t, y, *args), args): the same without a look at results.
 
     Parameters
     ----------
@@ -221,12 +221,7 @@ class solving:
                 found = _as_array(found)
             return _released(name, f, found) if isinstance(found, Tensor) else found
 
-        def released(found):
-            if isinstance(found, (list, tuple)):
-                found = found if NUMBERS.issuperset(map(type, found)) else _as_array(found)
-            return _released(name, f, found) if isinstance(found, Tensor) else found
-
-        right_side.parts = now, args, released
+        right_side.parts = now, args
         self._right_side = right_side
 
     def __enter__(self):

@@ -56,7 +56,7 @@ class _Entry:
     """A function that was met: what it reads, and its programs by their numbers of rows."""
 
     def __init__(self, facts):
-        self.facts, self.programs, self.met = facts, {}, set()
+        self.facts, self.programs, self.met, self.remembered = facts, {}, set(), {}
 
 
 def forget():
@@ -76,6 +76,11 @@ class Keeper:
         entry = self._found(calls, state)
         found = entry and entry.programs.get(rows)
         return found or None
+
+    def remembered(self, calls, state):
+        """A dict of the function for what later solutions may begin with; it decides no result."""
+        entry = self._found(calls, state)
+        return entry.remembered if entry else {}
 
     def keep(self, calls, t, y):
         """Note the program for points t (m,), y (m, n), unless its rows are met the first time."""

@@ -315,8 +315,7 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
 
     with solving("scipy.integrate.odeint", f, rest) as right_side:
         noted = steps is not None and not stepped
-        slope, order = steps.noting(right_side) if noted else (right_side, True)
-        found = solve(slope, times, full_output or noted, order)
+        found = _evaluated(steps, right_side, times, solve) if noted else solve(right_side, times, full_output)
     values, told = found if full_output or noted else (found, {})
     result = types.SimpleNamespace(t=times, y=np.ascontiguousarray(values.T))
     settings = {"method": "LSODA", "rtol": 1e-8 if rtol is None else float(np.min(rtol)),
@@ -350,6 +349,19 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
     problem = Checked(f, (times[0], times[-1], times), result, arguments, settings, jumps, solution)
     y = ag.matrix_transpose(arguments.attach(problem))
     return (y, told) if full_output else y
+
+
+def _evaluated(steps, right_side, times, solve):
+    """What odeint gives, with full output; evaluations of the right side are noted in `steps`."""
+    slope, order = steps.noting(right_side)
+    try:
+        found = solve(slope, times, True, order)
+    except Exception:  # looked at below
+        found = None
+    if found is None or not steps.plain():
+        slope, order = steps.noting(right_side, directly=False)
+        found = solve(slope, times, True, order)
+    return found
 
 
 def _timed(func, times):

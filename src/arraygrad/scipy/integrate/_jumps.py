@@ -37,6 +37,7 @@ ADVICE = (
 # how many units of rounding are no change.
 _SUMS, _SPIKE, _LOST = 12, 1.5, 8.0
 _WRITTEN = frozenset((np.ndarray, list))  # results that a right side may fill again
+_TAKEN = frozenset((np.ndarray, list, tuple, *NUMBERS))  # results that SciPy takes as they are
 # (2) Pieces of a stretch; what has to be left of a change of the right side after halving, and in the last halvings.
 _PIECES, _EARLY, _LAST, _LEFT, _MOVE = 4, 3, 10, 0.6, 1e-6
 # Stretches without a jump that are looked at: at least, at most, and one for so many evaluations of the solution.
@@ -68,12 +69,13 @@ class Steps:
         self._times.append(t)
         self._values.append(self._summed(y))
 
-    def noting(self, right_side):
+    def noting(self, right_side, directly=True):
         """(function, its order), for a solver that does not tell its steps: evaluations of the right side are noted.
 
-        The order is True for f(t, y), False for f(y, t).
+        The order is True for f(t, y), False for f(y, t). `directly`: without a look at results; `plain` says whether
+        that was right.
         """
-        now, args, released = right_side.parts
+        self._noted.clear()
         note = self._noted.append
         if self.sums is not None:
             summed = self._summed
@@ -84,14 +86,12 @@ class Steps:
                 return found
 
             return noted, True
+        now, args = right_side.parts if directly else (right_side, ())
         inner = getattr(now, "of_swapped", None)
         if inner is not None:
 
             def noted_swapped(y, t):
                 found = inner(y, t, *args)
-                kind = type(found)
-                if kind is not np.ndarray and (kind is not list or not NUMBERS.issuperset(map(type, found))):
-                    found = released(found)
                 note((t, y.tobytes(), found.copy() if type(found) in _WRITTEN else found))
                 return found
 
@@ -99,13 +99,17 @@ class Steps:
 
         def noted_whole(t, y):
             found = now(t, y, *args)
-            kind = type(found)
-            if kind is not np.ndarray and (kind is not list or not NUMBERS.issuperset(map(type, found))):
-                found = released(found)
             note((t, y.tobytes(), found.copy() if type(found) in _WRITTEN else found))
             return found
 
         return noted_whole, True
+
+    def plain(self):
+        """Whether all that was noted are arrays of NumPy, or lists and tuples of numbers."""
+        lists = [found for _, _, found in self._noted if type(found) is list or type(found) is tuple]
+        return _TAKEN.issuperset(map(type, [found for _, _, found in self._noted])) and NUMBERS.issuperset(
+            map(type, itertools.chain.from_iterable(lists))
+        )
 
     def _take(self):
         """The noted evaluations as steps: those before one at a time that is not later were rejected."""
