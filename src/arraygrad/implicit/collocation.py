@@ -84,6 +84,11 @@ class _Radau:
 _radau = functools.cache(_Radau)
 
 
+@functools.lru_cache(maxsize=64)
+def _signs(m, n):
+    return random_signed(19, m, 1, n)
+
+
 def noting(method, beside=None, solution=None):
     """(a class of SciPy's implicit solvers that notes its steps, the `Interpolated`); (method, None) of another one.
 
@@ -230,17 +235,16 @@ class Solution(Noted):
     def _error(tableau, h, jac, by_parameters):
         """About how far derivatives are off by these steps, relative to the largest of them: see (2)."""
         m, count, n, _ = jac.shape
-        squares = jac @ jac
-        turned = float(numpy.max(numpy.sqrt(numpy.einsum("mikl,mikl->mi", squares, squares)).max(axis=1) * h * h))
-        changed = float(numpy.max(numpy.abs(numpy.einsum("i,mikl->mkl", tableau.top, jac)) * h[:, None, None]))
-        found = _LAST * (0.25 * turned**0.5) ** (count - 1) + changed
-        signs = random_signed(19, m, 1, n)
-        ends = [numpy.ascontiguousarray(signs * one[:, None]).reshape(-1, n) for one in (tableau.top, tableau.whole)]
+        squares = (jac @ jac).reshape(m, count, n * n)
+        turned = float((numpy.einsum("mik,mik->mi", squares, squares).max(axis=1) * h**4).max())
+        changed = float(numpy.abs((tableau.top @ jac.reshape(m, count, n * n)) * h[:, None]).max())
+        found = _LAST * (0.25 * turned**0.25) ** (count - 1) + changed
+        signs = _signs(m, n)
+        ends = [(signs * one[:, None]).reshape(-1, n) for one in (tableau.top, tableau.whole)]
         for top, whole in zip(*map(by_parameters, ends), strict=True):
             if top is not None:
-                size = float(numpy.max(numpy.abs(whole), initial=0.0))
-                left = float(numpy.max(numpy.abs(top), initial=0.0))
-                found = max(found, left / size) if size else float("inf") if left else found
+                size, left = float(numpy.abs(whole).max(initial=0.0)), float(numpy.abs(top).max(initial=0.0))
+                found = max(found, left / size) if size else math.inf if left else found
         return found
 
     @staticmethod

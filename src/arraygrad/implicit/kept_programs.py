@@ -21,6 +21,7 @@ Note [Kept programs]
 Guarded by tests/implicit/test_kept_programs.py.
 """
 
+import functools
 import threading
 import types
 import weakref
@@ -284,32 +285,46 @@ def derivatives(calls, found, t, y, m):
     """
     program, has_rows, calls.jumpless = found
     k, n = y.shape
-    parameters = [numpy.asarray(p) for p in calls.parameters]
-    moved = [p * (1.0 + 1e-3 * _between(p.shape, i)) + 1e-6 * (p == 0.0) for i, p in enumerate(parameters)]
-    given = [numpy.concatenate([t] * n), numpy.concatenate([y] * n)]
-    last = slice(m, m + BESIDE)
-    for i, (p, other) in enumerate(zip(parameters, moved, strict=True)):
+    given, moved, last = [numpy.concatenate([t] * n), numpy.concatenate([y] * n)], [], slice(m, m + BESIDE)
+    for i, p in enumerate(map(numpy.asarray, calls.parameters)):
+        other = (p + 1e-3 * _between(p.shape, i) * p + 1e-6 * (p == 0.0)).astype(p.dtype)
+        moved.append(other)
         whole = numpy.empty((n, k, *p.shape), p.dtype)
         whole[...] = p
-        whole[:, last] = moved[i] = other.astype(p.dtype)
+        whole[:, last] = other
         given.append(whole.reshape(n * k, *p.shape))
-    given.append(numpy.repeat(numpy.eye(n, dtype=y.dtype), k, axis=0))
+    given.append(_units(n, k, y.dtype))
     made = program.replay(given)
-    values, by_y, *rest = [
-        one if one is None or rows else numpy.broadcast_to(one, (n * k, *one.shape))
-        for one, rows in zip(made, has_rows, strict=True)
-    ]
+    if not all(has_rows):
+        made = [
+            one if one is None or rows else numpy.broadcast_to(one, (n * k, *one.shape))
+            for one, rows in zip(made, has_rows, strict=True)
+        ]
+    values, by_y, *rest = made
     values = values[:k]
-    size = numpy.max(numpy.abs(values), axis=0)
-    for i in range(m, m + BESIDE):
-        one = calls.f(float(t[i]), y[i], *moved)
+    size = _CLOSE * numpy.abs(values).max(axis=0) + 1e-300
+    beside = numpy.empty((BESIDE, n))
+    for i in range(BESIDE):
+        one = calls.f(float(t[m + i]), y[m + i], *moved)
         one = one.array if isinstance(one, Tensor) else one
-        if numpy.shape(one) != (n,) or not (numpy.abs(values[i] - one) <= _CLOSE * size + 1e-300).all():
+        if numpy.shape(one) != (n,):
             return None
+        beside[i] = one
+    if not (numpy.abs(values[last] - beside) <= size).all():
+        return None
     jac = numpy.zeros((n, k, n)) if by_y is None else by_y.reshape(n, k, n)
     return values, jac, [None if part is None else part.reshape(n, k, *part.shape[1:]) for part in rest]
 
 
+@functools.lru_cache(maxsize=32)
+def _units(n, k, dtype):
+    """The unit vectors, each at k points."""
+    found = numpy.repeat(numpy.eye(n, dtype=dtype), k, axis=0)
+    found.flags.writeable = False
+    return found
+
+
+@functools.lru_cache(maxsize=64)
 def _between(shape, i):
     """Numbers between 0.5 and 1, of no pattern."""
     size = int(numpy.prod(shape))

@@ -15,6 +15,8 @@ Note [Many steps at once]
 Guarded by tests/implicit/test_discrete_adjoint.py and test_collocated_adjoint.py.
 """
 
+import functools
+
 import numpy
 
 from arraygrad.implicit.columns import NoForm, are_close, at_once, beside, read_by_point
@@ -180,26 +182,16 @@ class Calls:
         if known is not None and not self._are_known(t, y, values[:m], known):
             raise NoForm
 
-        def by_parameters(cotangents):
-            flat = numpy.asarray(cotangents).T.reshape(-1)
-            return [
-                None if part is None else (flat @ part[:, :m].reshape(n * m, -1)).reshape(part.shape[2:])
-                for part in rest
-            ]
-
-        return values[:m], jac[:, :m].transpose(1, 0, 2), by_parameters
+        return values[:m], jac[:, :m].transpose(1, 0, 2), _by_parameters(rest, m, n)
 
     @staticmethod
     def _padded(t, y):
         """Points with some of them repeated beside them, and so many that few numbers of rows are met."""
         m = len(t)
-        k = m + BESIDE
-        k += -k % (1 << max(k.bit_length() - 4, 0))
-        at = numpy.minimum(numpy.arange(k), m - 1)
-        at[m : m + BESIDE] = m * numpy.arange(1, BESIDE + 1) // (BESIDE + 1)
+        at, last = _padding(m), slice(m, m + BESIDE)
         t, y = t[at], y[at]
-        size = numpy.max(numpy.abs(y), axis=0) + numpy.finfo(y.dtype).tiny
-        y[m : m + BESIDE] += 1e-3 * size * _between(y.shape[1])
+        size = numpy.abs(y).max(axis=0) + numpy.finfo(y.dtype).tiny
+        y[last] += 1e-3 * size * _between(y.shape[1])
         return t, y
 
     def _replayed(self, t, y):
@@ -316,6 +308,38 @@ class Calls:
         return numpy.asarray(values), pull
 
 
+def _by_parameters(rest, m, n):
+    """What gives gradients by parameters for cotangents (m, n), of derivatives (n, m', ...) of each component.
+
+    One product for all of them: `rest` as one matrix.
+    """
+    columns = [None if part is None else part[:, :m].reshape(n * m, -1) for part in rest]
+    some = [one for one in columns if one is not None]
+    matrix = numpy.concatenate(some, axis=1) if some else None
+
+    def by_parameters(cotangents):
+        if matrix is None:
+            return [None] * len(rest)
+        found, at, parts = numpy.asarray(cotangents).T.reshape(-1) @ matrix, 0, []
+        for part, column in zip(rest, columns, strict=True):
+            width = 0 if column is None else column.shape[1]
+            parts.append(None if column is None else found[at : at + width].reshape(part.shape[2:]))
+            at += width
+        return parts
+
+    return by_parameters
+
+
+@functools.lru_cache(maxsize=64)
+def _padding(m):
+    """Which of m points stand at the places of `Calls._padded`."""
+    k = m + BESIDE
+    k += -k % (1 << max(k.bit_length() - 4, 0))
+    at = numpy.minimum(numpy.arange(k), m - 1)
+    at[m : m + BESIDE] = m * numpy.arange(1, BESIDE + 1) // (BESIDE + 1)
+    return at
+
+
 def added(a, b):
     """The sum of two gradients, None where there is none."""
     return b if a is None else a if b is None else a + b
@@ -343,6 +367,7 @@ def _joined(groups, parts, m):
     return whole(values, 0), whole(jac, 1), [whole(pieces, 1) for pieces in zip(*rest, strict=True)]
 
 
+@functools.lru_cache(maxsize=64)
 def _between(n):
     """n numbers between 0.5 and 1, of no pattern."""
     return 0.5 + 0.5 * (0.6180339887498949 * numpy.arange(1.0, n + 1.0) % 1.0)
@@ -400,7 +425,8 @@ def carried(tableau, h, jac, after, by_state, by_stages):
     z[..., :n], z[..., n] = b[:, None, None] * one, by_stages
     if tableau.implicit:
         system = column[..., None, None] * -a.T[:, None, :, None] * jac.transpose(0, 3, 1, 2)[:, None]
-        system = system.reshape(m, count * n, count * n) + numpy.eye(count * n)
+        system = system.reshape(m, count * n, count * n)
+        system.reshape(m, -1)[:, :: count * n + 1] += 1.0
         z = numpy.linalg.solve(system, z.reshape(m, count * n, n + 1)).reshape(z.shape)
     else:
         for i in range(count - 1, 0, -1):
@@ -408,13 +434,16 @@ def carried(tableau, h, jac, after, by_state, by_stages):
             z[:, :i] += a[i, :i, None, None] * by_state_of_stage[:, None]
     z = z.reshape(m, count * n, n + 1)
     by_begin = column * (jac.reshape(m, count * n, n).transpose(0, 2, 1) @ z)
-    steps, added = one + by_begin[..., :n], by_state + by_begin[..., n]
-    p, ends = after, []  # gradients by the states where steps end
-    for step, more in zip(steps[::-1], added[::-1], strict=True):
+    # Each step takes (gradient by the state where it ends, 1) to that where it begins.
+    steps = numpy.empty((m, n + 1, n + 1))
+    numpy.add(one, by_begin[..., :n], out=steps[:, :n, :n])
+    numpy.add(by_state, by_begin[..., n], out=steps[:, :n, n])
+    steps[:, n, :n], steps[:, n, n] = 0.0, 1.0
+    p, ends = numpy.append(after, 1.0), []
+    for step in steps[::-1]:
         ends.append(p)
-        p = step.dot(p) + more
-    ends = numpy.asarray(ends[::-1])[:, :, None]
-    return p, (column * (z[..., :n] @ ends + z[..., n:])).reshape(m, count, n)
+        p = step.dot(p)
+    return p[:n], (column * (z @ numpy.array(ends[::-1])[:, :, None])).reshape(m, count, n)
 
 
 def gradients_of_steps(tableau, h, blocks, after, by_state, by_stages):
