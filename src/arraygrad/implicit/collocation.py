@@ -45,7 +45,7 @@ _NODES = 8  # of a step
 _OFF, _MOST_OFF = 3e4, 2e-2  # tolerances that a gradient of the solver's own steps may be off, at most so much
 _STAGES = 3  # of a step of Radau's method itself
 _TOGETHER_LARGE, _MATRICES = 1 << 16, 1 << 22  # numbers of large states, and of Jacobians, that go together
-_TOGETHER, _FEW = (6, 3), 2  # how many steps are taken as one at first, where that makes more than a few
+_TOGETHER, _FEW = (4, 2), 4  # how many steps are taken as one at first, where that makes more than a few
 _HALVINGS = 5
 _LOWER = 10.0  # how much larger the error with one node less is at least, by which a gradient is judged
 _LAST = 2.0 * (2.0 * _NODES - 1.0) / math.factorial(_NODES - 1)  # of the last coefficient of an exponential function
@@ -166,10 +166,7 @@ class Solution(Noted):
                 return None
             return _fitted(found if first_of_all else found[1:], arrays)
         bound = min(max(10.0 * tolerance, 1e-9), 1e-4)
-        served = calls.keeper.remembered(calls, self.start)  # which cut did, in other solutions
-        for i, ends in enumerate(self._cuts()):
-            if i < served.get(bound, 0):
-                continue
+        for ends in self._cuts():
             found, differences = self._gradients(calls, g, times, ends, bound)
             self.together, self.jumpless = calls.together, calls.jumpless
             if differences is not None:
@@ -179,7 +176,6 @@ class Solution(Noted):
                 ]
                 if not all(not difference > bound * size for difference, size in sizes[not first_of_all :]):
                     continue
-            served[bound] = i
             return _fitted(found if first_of_all else found[1:], arrays)
         return None
 

@@ -7,12 +7,14 @@ Note [Kept programs]
 ~~~~~~~~~~~~~~~~~~~~
 (1) The right side at many points, with its derivatives there, is a recorded call and a backward run, of operations on
     rows. In the next solution of the same function they are the same operations. So they are noted on a tape (Note
-    [Small programs]) when a function is met the second time, and are replayed from then on: nothing is recorded then.
+    [Small programs]) when a function is met, and are replayed from then on: nothing is recorded then. The first
+    solution replays them as well, so that the same solution has the same gradient, to the last bit.
 (2) It is the same function where its code is, and all that it reads: what Note [Function snapshots] finds, arrays by
     their content, and the constants among the arguments. What the look can't tell is not kept: objects of which only
     compiled code knows what they hold, functions that change what they read.
-(3) Nothing relies on that alone. At the points of the solution a replay must have the values that the solver had, and
-    at a few points beside it, with other parameters, those of a call of the function. Otherwise it is recorded as ever.
+(3) Nothing relies on that alone. At a few points beside the solution, with other parameters, a replay must have the
+    values of a call of the function, when it is noted also its derivatives; and at the points of the solution the
+    values that are known there. Otherwise it is recorded as ever.
 (4) A value that is read (a branch, float()) ends a tape, and an operation that is not of the table, whose derivative may
     read anything, is not kept. So what is kept depends on its inputs and on (2) alone.
 (5) A tape names all operations between time, state and values. Where these can make no jump, there is none to look for:
@@ -57,7 +59,7 @@ class _Entry:
     """A function that was met: what it reads, and its programs by their numbers of rows."""
 
     def __init__(self, facts):
-        self.facts, self.programs, self.met, self.remembered = facts, {}, set(), {}
+        self.facts, self.programs = facts, {}
 
 
 def forget():
@@ -72,30 +74,24 @@ class Keeper:
     def __init__(self, f, arguments):
         self._f, self._arguments, self._entry = f, arguments, None
 
-    def program(self, calls, rows, state):
-        """(program, which results have rows, whether it can't jump) for so many rows of states like `state`; None where there is none yet."""
-        entry = self._found(calls, state)
-        found = entry and entry.programs.get(rows)
-        return found or None
-
-    def remembered(self, calls, state):
-        """A dict of the function for what later solutions may begin with; it decides no result."""
-        entry = self._found(calls, state)
-        return entry.remembered if entry else {}
-
-    def keep(self, calls, t, y):
-        """Note the program for points t (m,), y (m, n), unless its rows are met the first time."""
-        entry, rows = self._entry, y.size
-        if not entry or rows in entry.programs or len(entry.programs) >= _PROGRAMS:
-            return
-        if rows not in entry.met:
-            entry.met.add(rows)
-            return
+    def program(self, calls, t, y):
+        """(what `_noted` gives for points t (m,), y (m, n), whether it was noted now); (None, False): there is none."""
+        entry, rows = self._found(calls, y[0]), y.size
+        if not entry:
+            return None, False
+        if rows in entry.programs:
+            return entry.programs[rows], False
+        if len(entry.programs) >= _PROGRAMS:
+            entry.programs.clear()
         try:
-            found = _noted(calls, t, y)
+            entry.programs[rows] = _noted(calls, t, y)
         except Exception:  # whatever it is, the call that is no replay tells it
-            found = None
-        entry.programs[rows] = found or ()
+            entry.programs[rows] = None
+        return entry.programs[rows], True
+
+    def drop(self, y):
+        """Keep none for so many points."""
+        self._entry.programs[y.size] = None
 
     def _found(self, calls, state):
         if self._entry is None:
@@ -281,7 +277,7 @@ def derivatives(calls, found, t, y, m):
     """(values (m', n), derivatives of components by y (n, m', n) and by each parameter (n, m', ...) or None).
 
     Of points t (m'), y (m', n), as many as the program `found` is for; those from `m` on are compared with the
-    function, with moved parameters: None where they are not its values.
+    function, with moved parameters. Then these; None where the values are not the function's.
     """
     program, has_rows, calls.jumpless = found
     k, n = y.shape
@@ -313,7 +309,7 @@ def derivatives(calls, found, t, y, m):
     if not (numpy.abs(values[last] - beside) <= size).all():
         return None
     jac = numpy.zeros((n, k, n)) if by_y is None else by_y.reshape(n, k, n)
-    return values, jac, [None if part is None else part.reshape(n, k, *part.shape[1:]) for part in rest]
+    return values, jac, [None if part is None else part.reshape(n, k, *part.shape[1:]) for part in rest], moved
 
 
 @functools.lru_cache(maxsize=32)

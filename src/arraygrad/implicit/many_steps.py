@@ -175,8 +175,6 @@ class Calls:
             if self._agrees is None:
                 t, y, compared = numpy.append(t, t[m // 2]), numpy.concatenate([y, beside_state(y, m // 2)[None]]), m
             found = self._derivatives(t, y, compared, _BRANCHES)
-            if self.keeper is not None:
-                self.keeper.keep(self, *self._padded(t[:m], y[:m]))
         values, jac, rest = found
         self._agrees = True
         if known is not None and not self._are_known(t, y, values[:m], known):
@@ -200,8 +198,17 @@ class Calls:
             return None
         m = len(t)
         t, y = self._padded(t, y)
-        program = self.keeper.program(self, y.size, y[0])
-        return None if program is None else derivatives(self, program, t, y, m)
+        program, is_new = self.keeper.program(self, t, y)
+        found = None if program is None else derivatives(self, program, t, y, m)
+        if found is None:
+            return None
+        values, jac, rest, moved = found
+        if is_new:
+            parts = [None if part is None else numpy.tensordot(_between(y.shape[1]), part[:, m], 1) for part in (jac, *rest)]
+            if not self._agrees_at(t[m], y[m], values[m], parts[0], parts[1:], moved):
+                self.keeper.drop(y)
+                return None
+        return values, jac, rest
 
     def _derivatives(self, t, y, compared, branches):
         """(values (m, n), derivatives of each component by y (n, m, n) and by the parameters, (n, m, ...) or None).
@@ -264,29 +271,29 @@ class Calls:
             raise NoForm
         self._agrees = True
 
-    def _agrees_at(self, t, y, value, by_y, by_parameters):
-        """Whether a value and its derivatives along `_between` are those of a call at one point.
+    def _agrees_at(self, t, y, value, by_y, by_parameters, parameters=None):
+        """Whether a value and its derivatives along `_between` are those of a call at one point, with the parameters.
 
         They would differ where the function relies on what Batched lacks, as an array that has two names and is
         written in place. Along the solution itself values may agree by chance, as at an equilibrium.
         """
         cotangent, close = _between(len(y)), numpy.sqrt(numpy.finfo(y.dtype).eps)
         try:
-            expected, back = self.one(t, y)
+            expected, back = self.one(t, y, parameters)
             one = back(cotangent.astype(expected.dtype))
         except Exception:  # told where the function is called point by point
             return False
         found = (by_y, *by_parameters)
         return _same(value, expected, close) and all(_same(a, b, close) for a, b in zip(found, one, strict=True))
 
-    def one(self, t, y):
-        """(value, what multiplies by the derivatives) at one point, as `products`."""
+    def one(self, t, y, parameters=None):
+        """(value, what multiplies by the derivatives) at one point, as `products`, by default with the parameters."""
 
         def slope(y, *parameters):
             return self.f(float(t), y, *parameters)
 
         slope.differentiates = True  # it may well be constant somewhere
-        return products(slope, y, *self.parameters)
+        return products(slope, y, *(self.parameters if parameters is None else parameters))
 
     def one_by_one(self, t, y):
         """The same point by point."""
