@@ -564,8 +564,8 @@ class _Look:
         code = real_thing(f.__code__)
         if is_library(f.__globals__.get("__name__", "")):
             self.values[path] = library_function(f)
-            for cell, one in [(cell, one) for cell in f.__closure__ or () for one in contents_of(cell)]:
-                self.contents.append((cell, one))
+            for held_in, one in [(cell, one) for cell in f.__closure__ or () for one in contents_of(cell)]:
+                self.contents.append((held_in, one))
                 # What arraygrad has made of a function of the program leads to it.
                 if isinstance(one, FUNCTIONS) or _is_callable_object(one):
                     self.function(path, one, depth - 1)

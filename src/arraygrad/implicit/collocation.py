@@ -84,11 +84,6 @@ class _Radau:
 _radau = functools.cache(_Radau)
 
 
-@functools.lru_cache(maxsize=64)
-def _signs(m, n):
-    return random_signed(19, m, 1, n)
-
-
 def noting(method, beside=None, solution=None):
     """(a class of SciPy's implicit solvers that notes its steps, the `Interpolated`); (method, None) of another one.
 
@@ -161,7 +156,7 @@ class Solution(Noted):
         g, times = numpy.asarray(g, dtype=float), numpy.asarray(times, dtype=float)
         if self.start.size > _SMALL:
             found, error = self.of_large(calls, g, times)
-            self.together = calls.together
+            self.together, self.jumpless = calls.together, calls.jumpless
             if not error <= min(max(_OFF * tolerance, 1e-8), _MOST_OFF):
                 return None
             return _fitted(found if first_of_all else found[1:], arrays)
@@ -235,7 +230,7 @@ class Solution(Noted):
         turned = float((numpy.einsum("mik,mik->mi", squares, squares).max(axis=1) * h**4).max())
         changed = float(numpy.abs((tableau.top @ jac.reshape(m, count, n * n)) * h[:, None]).max())
         found = _LAST * (0.25 * turned**0.25) ** (count - 1) + changed
-        signs = _signs(m, n)
+        signs = random_signed(19, m, 1, n)
         ends = [(signs * one[:, None]).reshape(-1, n) for one in (tableau.top, tableau.whole)]
         for top, whole in zip(*map(by_parameters, ends), strict=True):
             if top is not None:

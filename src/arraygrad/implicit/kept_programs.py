@@ -15,9 +15,9 @@ Note [Kept programs]
 (3) Nothing relies on that alone. At a few points beside the solution, with other parameters, a replay must have the
     values of a call of the function, when it is noted also its derivatives; and at the points of the solution the
     values that are known there. Otherwise it is recorded as ever.
-(4) A value that is read (a branch, float()) ends a tape, and an operation that is not of the table, whose derivative may
-    read anything, is not kept. So what is kept depends on its inputs and on (2) alone.
-(5) A tape names all operations between time, state and values. Where these can make no jump, there is none to look for:
+(4) A value that is read (a branch, float()) ends a tape, and an operation that is not of the table, whose derivative
+    may read anything, is not kept. So what is kept depends on its inputs and on (2) alone.
+(5) A tape names all operations between time, state and values. Where these can make no jump, none is looked for:
     sums, products and entire functions, also of abs, sqrt, maximum; quotients of them, as long as nothing but sums,
     products and quotients is made of these and there is no abs or sqrt in them (x / abs(x), atan(1 / x)).
 Guarded by tests/implicit/test_kept_programs.py.
@@ -36,7 +36,6 @@ from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
 from arraygrad.engine.anomaly import is_anomaly_enabled
 from arraygrad.engine.node import set_zero_annihilates
-from arraygrad.implicit.columns import are_close
 from arraygrad.program import library
 from arraygrad.program.calls import batched_in
 from arraygrad.program.values import Batched, Tape
@@ -45,9 +44,10 @@ from arraygrad.transforms.tracked_call import TrackedCall
 __all__ = ["Keeper", "forget"]
 
 _MOST, _OF_ONE, _PROGRAMS = 64, 4, 16  # functions; of the same code; numbers of rows of one
-_BYTES = 1 << 16  # of arrays that a function reads, and of constants of a program
+_BYTES = 1 << 18  # of arrays that a function reads, and of constants of a program
 _PARAMETERS = 64  # numbers of all parameters
 BESIDE = 3  # points beside the solution that are compared
+_FEW = 3  # points at which operations are named
 _CLOSE = 1e-9  # relative, what values may be apart there
 _PLAIN = (int, float, complex, str, bytes, type(None), numpy.generic, type, types.CodeType)
 
@@ -59,7 +59,7 @@ class _Entry:
     """A function that was met: what it reads, and its programs by their numbers of rows."""
 
     def __init__(self, facts):
-        self.facts, self.programs = facts, {}
+        self.facts, self.programs, self.jumpless = facts, {}, None
 
 
 def forget():
@@ -89,6 +89,18 @@ class Keeper:
             entry.programs[rows] = None
         return entry.programs[rows], True
 
+    def jumpless(self, calls, t, y):
+        """Whether the right side is known to make no jump: by its operations at a few points t (m,), y (m, n)."""
+        entry = self._found(calls, y[0])
+        if not entry:
+            return False
+        if entry.jumpless is None:
+            try:
+                entry.jumpless = _traced(calls, t[:_FEW], y[:_FEW], Tape())[-1]
+            except Exception:  # as above
+                entry.jumpless = False
+        return entry.jumpless
+
     def drop(self, y):
         """Keep none for so many points."""
         self._entry.programs[y.size] = None
@@ -105,8 +117,8 @@ class Keeper:
         if found is None:
             return None
         codes, facts = found
-        parameters = tuple([(p.shape, p.dtype) for p in calls.parameters])
-        key = (codes, tuple(self._arguments.positions()), parameters, len(state), state.dtype, calls.dtype, _annihilates())
+        kinds = tuple([(p.shape, p.dtype) for p in (state, *calls.parameters)])
+        key = (codes, tuple(self._arguments.positions()), kinds, calls.dtype, _annihilates())
         with _lock:
             entries = _known.pop(key, [])
             for i, entry in enumerate(entries):
@@ -181,18 +193,11 @@ def _same(known, facts):
     return True
 
 
-def _noted(calls, t, y):
-    """(program of (t, y, *parameters, cotangents), all with rows, that gives (values, gradients); which have rows; (5))."""
-    m, n = y.shape
-    rows, tape = m * n, Tape()
-    tape.operations = []
-
-    def tiled(x):
-        return Batched(numpy.concatenate([x] * n), rows, tape)
-
-    time, state = tiled(t), tiled(y)
+def _traced(calls, t, y, tape):
+    """(tracked call, its inputs with rows, the value, whether it makes no jump), of points t (m,), y (m, n)."""
+    rows, tape.operations = len(y), []
+    time, state = Batched(t, rows, tape), Batched(y, rows, tape)
     parameters = [Batched(numpy.repeat(numpy.asarray(p)[None], rows, axis=0), rows, tape) for p in calls.parameters]
-    cotangents = Batched(numpy.repeat(numpy.eye(n, dtype=y.dtype), m, axis=0), rows, tape)
     t_of_call = wrap_raw(time)
 
     def function(*arrays):
@@ -201,17 +206,28 @@ def _noted(calls, t, y):
     function.differentiates = True
     with library.plain_arrays():
         tracked = TrackedCall("vjp", function, (state, *parameters), tuple(range(1 + len(parameters)))).call()
-        result = tracked.outputs[0]
-        value = result.array
-        if len(tracked.outputs) != 1 or value.shape != (n,) or value.dtype != y.dtype or not result.requires_grad:
-            return None
-        if not all(hasattr(node, "op_name") or not node.next_functions for node in walk([edge_of(result).node])):
-            return None
-        operations, tape.operations = tape.operations, None
-        jumpless = _is_jumpless(operations, (time, state), parameters, value)
+    operations, tape.operations = tape.operations, None
+    value = tracked.outputs[0].array
+    return tracked, [time, state, *parameters], value, _is_jumpless(operations, (time, state), parameters, value)
+
+
+def _noted(calls, t, y):
+    """(program of (t, y, *parameters, cotangents) with rows, that gives (values, gradients); which have rows; (5)).
+
+    There is a row for each component and point, which has one unit vector as cotangent. None if it can't be kept.
+    """
+    (m, n), tape = y.shape, Tape()
+    tracked, inputs, value, jumpless = _traced(calls, numpy.concatenate([t] * n), numpy.concatenate([y] * n), tape)
+    result = tracked.outputs[0]
+    if len(tracked.outputs) != 1 or value.shape != (n,) or value.dtype != y.dtype or not result.requires_grad:
+        return None
+    if not all(hasattr(node, "op_name") or not node.next_functions for node in walk([edge_of(result).node])):
+        return None
+    cotangents = Batched(_units(n, m, y.dtype), m * n, tape)
+    with library.plain_arrays():
         found = tracked.pull((0,), (cotangents,), create_graph=False, keep_graph=True)
     results = [value, *found]
-    program = tape.program([time, state, *parameters, cotangents], results, _BYTES)
+    program = tape.program([*inputs, cotangents], results, _BYTES)
     if program is None or any(step[0] is None and not step[3] for step in program.steps):
         return None
     return program, [None if one is None else one.rows is not None for one in results], jumpless

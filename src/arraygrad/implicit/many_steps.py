@@ -129,7 +129,9 @@ class Calls:
                 self._agrees = self._agreement(t, y)
             if not self._agrees:
                 raise NoForm
-            return at_once(self.f, t, y, self.parameters, known)
+            found = at_once(self.f, t, y, self.parameters, known)
+            self.jumpless = self.jumpless or (self.keeper is not None and self.keeper.jumpless(self, t, y))
+            return found
         except NoForm:
             self.together = False
             raise
@@ -204,7 +206,8 @@ class Calls:
             return None
         values, jac, rest, moved = found
         if is_new:
-            parts = [None if part is None else numpy.tensordot(_between(y.shape[1]), part[:, m], 1) for part in (jac, *rest)]
+            cotangent = _between(y.shape[1])
+            parts = [None if part is None else numpy.tensordot(cotangent, part[:, m], 1) for part in (jac, *rest)]
             if not self._agrees_at(t[m], y[m], values[m], parts[0], parts[1:], moved):
                 self.keeper.drop(y)
                 return None
