@@ -124,8 +124,11 @@ def noting(method, beside=None, solution=None):
 class Solution(Noted):
     """A solution on steps: `times` of their ends, and `start`.
 
-    `states(times, ends)` gives its values (m, n) at times (m,) in their order, nodes of steps with such ends.
+    `states(times, ends)` gives its values (m, n) at times (m,) in their order, nodes of steps with such ends. `_tries`:
+    how many steps are taken as one where it is known at once that it serves.
     """
+
+    _tries: tuple = ()
 
     def __init__(self):
         super().__init__()
@@ -161,9 +164,11 @@ class Solution(Noted):
                 return None
             return _fitted(found if first_of_all else found[1:], arrays)
         bound = min(max(10.0 * tolerance, 1e-9), 1e-4)
-        for ends in self._cuts():
-            found, differences = self._gradients(calls, g, times, ends, bound)
+        for ends, is_try in self._cuts():
+            found, differences = self._gradients(calls, g, times, ends, bound, is_try)
             self.together, self.jumpless = calls.together, calls.jumpless
+            if found is None:
+                continue
             if differences is not None:
                 sizes = [
                     (numpy.max(numpy.abs(x), initial=0.0) for x in pair)
@@ -175,21 +180,22 @@ class Solution(Noted):
         return None
 
     def _cuts(self):
-        """Ends of a few steps together, of the steps, of halves of them, and so on."""
+        """(ends of a few steps together, of the steps, of halves of them, and so on; whether it is a try)."""
         ends = numpy.asarray(self.times)
-        for together in _TOGETHER:
+        for together in (*self._tries, *_TOGETHER):
             if ends.size > _FEW * together:
-                yield numpy.append(ends[:-1:together], ends[-1])
+                yield numpy.append(ends[:-1:together], ends[-1]), together in self._tries
         for pieces in 2 ** numpy.arange(_HALVINGS + 1):
             if pieces == 1 or ends.size * pieces <= _PIECES:
                 inner = ends[:-1, None] + numpy.diff(ends)[:, None] * (numpy.arange(pieces) / pieces)
-                yield numpy.append(inner.reshape(-1), ends[-1])
+                yield numpy.append(inner.reshape(-1), ends[-1]), False
 
-    def _gradients(self, calls, g, times, ends, bound):
+    def _gradients(self, calls, g, times, ends, bound, is_try):
         """(gradients by the start and the parameters, what they differ from those with one node less).
 
         `ends`: of the steps of the collocation. None in the place of the differences where they are known to be below
-        the relative `bound`: see `_error`.
+        the relative `bound`: see `_error`. `is_try`: (None, None) where they are not, or where that costs a recorded
+        call.
         """
         tableau, lower, n = _radau(_NODES), _radau(_NODES - 1), self.start.size
         points = Points(ends, times, g)
@@ -205,10 +211,13 @@ class Solution(Noted):
             y = self.states(t.reshape(-1), ends)
             jac, by_parameters = self._linear(calls, t.reshape(-1), y)
             jac = jac.reshape(*t.shape, n, n)
+            exact = not compared and self._error(tableau, h, jac, by_parameters) <= _LOWER * bound
+            if is_try and not (exact and calls.replays):
+                return None, None
             within = points.within(tableau, first, last)
             before, (after, cotangents) = after, carried(tableau, h, jac, after, *within)
             parts = [(grown, cotangents)]
-            if compared or not self._error(tableau, h, jac, by_parameters) <= _LOWER * bound:
+            if not exact:
                 fewer = numpy.einsum("ji,mikl->mjkl", read, jac)
                 below = below if compared else before
                 below, others = carried(lower, h, fewer, below, *points.within(lower, first, last))
@@ -471,6 +480,8 @@ class Evaluated(Again):
     solve : callable
         As `Again` has it, which serves for fewer than four points.
     """
+
+    _tries = (6,)
 
     def __init__(self, known, start, solve):
         super().__init__((), start, solve)

@@ -32,6 +32,7 @@ __all__ = [
 _ELEMENTS = 1 << 20  # of the largest arrays
 _FEW = 4  # points that are called one by one, of those where the solver had other values
 _BRANCHES, _POINTS = 8, 3  # values that a right side may read for points to be called together, and points of each
+_TINY = 1e-30  # of a component that is zero
 _TILED = 1 << 15  # elements of all Jacobians that are computed by one call: its arithmetic costs less than calls
 
 
@@ -92,6 +93,7 @@ class Calls:
 
     def __init__(self, f, parameters, dtype=None):
         self.f, self.parameters, self.dtype, self.together = f, parameters, dtype, True
+        self.replays = False  # whether the last points were those of a program
         self.structure = None  # of its Jacobians, once it was looked for (large_states.py)
         self.keeper, self.jumpless = None, False  # of its programs; whether one was met that can't jump
         self._agrees = None
@@ -190,8 +192,7 @@ class Calls:
         m = len(t)
         at, last = _padding(m), slice(m, m + BESIDE)
         t, y = t[at], y[at]
-        size = numpy.abs(y).max(axis=0) + numpy.finfo(y.dtype).tiny
-        y[last] += 1e-3 * size * _between(y.shape[1])
+        y[last] += (1e-3 * numpy.abs(y).max(axis=0) + _TINY) * _between(y.shape[1])
         return t, y
 
     def _replayed(self, t, y):
@@ -201,6 +202,7 @@ class Calls:
         m = len(t)
         t, y = self._padded(t, y)
         program, is_new = self.keeper.program(self, t, y)
+        self.replays = program is not None
         found = None if program is None else derivatives(self, program, t, y, m)
         if found is None:
             return None

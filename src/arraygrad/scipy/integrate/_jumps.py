@@ -37,7 +37,8 @@ ADVICE = (
 # how many units of rounding are no change.
 _SUMS, _SPIKE, _LOST = 12, 1.5, 8.0
 _WRITTEN = frozenset((np.ndarray, list))  # results that a right side may fill again
-_TAKEN = frozenset((np.ndarray, list, tuple, *NUMBERS))  # results that SciPy takes as they are
+_LISTS = frozenset((list, tuple))
+_TAKEN = frozenset((np.ndarray, *_LISTS, *NUMBERS))  # results that SciPy takes as they are
 # (2) Pieces of a stretch; what has to be left of a change of the right side after halving, and in the last halvings.
 _PIECES, _EARLY, _LAST, _LEFT, _MOVE = 4, 3, 10, 0.6, 1e-6
 # Stretches without a jump that are looked at: at least, at most, and one for so many evaluations of the solution.
@@ -106,10 +107,13 @@ class Steps:
 
     def plain(self):
         """Whether all that was noted are arrays of NumPy, or lists and tuples of numbers."""
-        lists = [found for _, _, found in self._noted if type(found) is list or type(found) is tuple]
-        return _TAKEN.issuperset(map(type, [found for _, _, found in self._noted])) and NUMBERS.issuperset(
-            map(type, itertools.chain.from_iterable(lists))
-        )
+        results = [found for _, _, found in self._noted]
+        kinds = set(map(type, results))
+        if not _TAKEN.issuperset(kinds):
+            return False
+        if not kinds <= _LISTS:
+            results = [found for found in results if type(found) in _LISTS]
+        return NUMBERS.issuperset(map(type, itertools.chain.from_iterable(results)))
 
     def _take(self):
         """The noted evaluations as steps: those before one at a time that is not later were rejected."""
