@@ -502,18 +502,23 @@ class Evaluated(Again):
         way = 1.0 if t[-1] >= t[0] else -1.0
         first = numpy.searchsorted(way * t, way * times) - _STENCIL // 2
         first = numpy.minimum(numpy.maximum(first, 0), len(t) - _STENCIL)
-        every = numpy.arange(len(t) - _STENCIL + 1)[:, None] + numpy.arange(_STENCIL)
-        here = t[every]
-        inverse = 1.0 / (here[:, :, None] - here[:, None, :] + _DIAGONAL)
-        weights, rates = inverse.prod(axis=2), inverse.sum(axis=2) - 1.0  # of Lagrange's polynomials and their slopes
-        at = every[first]
-        apart = times[:, None] - here[first]
-        apart[apart == 0.0] = 1e-150
-        squares = (apart.prod(axis=1)[:, None] / apart * weights[first]) ** 2
+        at = first[:, None] + _PLACES
+        here = t.take(at)
+        apart = times[:, None] - here
+        # Lagrange's polynomials there, and their slopes at their points: products over the other three.
+        shape, rates = 1.0, 0.0
+        for others in _OTHERS:
+            between = 1.0 / (here - here.take(others, axis=1))
+            shape, rates = shape * between, rates + between
+            shape *= apart.take(others, axis=1)
+        squares = shape * shape
         by_slopes = apart * squares
-        by_values = squares - 2.0 * rates[first] * by_slopes
-        return numpy.einsum("mi,min->mn", by_values, y[at]) + numpy.einsum("mi,min->mn", by_slopes, slopes[at])
+        by_values = squares - 2.0 * rates * by_slopes
+        found = by_values[:, None] @ y.take(at, axis=0)
+        found += by_slopes[:, None] @ slopes.take(at, axis=0)
+        return found[:, 0]
 
 
 _STENCIL = 4
-_DIAGONAL = numpy.eye(_STENCIL)
+_PLACES = numpy.arange(_STENCIL)
+_OTHERS = tuple([(_PLACES + k) % _STENCIL for k in range(1, _STENCIL)])

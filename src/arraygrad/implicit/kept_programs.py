@@ -32,6 +32,7 @@ import numpy
 
 from arraygrad.autograd.function_snapshots import differ
 from arraygrad.autograd.graph import walk
+from arraygrad.core.containers import Structure
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
 from arraygrad.engine.anomaly import is_anomaly_enabled
@@ -50,6 +51,8 @@ BESIDE = 3  # points beside the solution that are compared
 _FEW = 3  # points at which operations are named
 _CLOSE = 1e-9  # relative, what values may be apart there
 _PLAIN = (int, float, complex, str, bytes, type(None), numpy.generic, type, types.CodeType)
+
+_COMPARED = frozenset((float, int, str, bool, tuple, Structure))
 
 _lock = threading.Lock()
 _known = {}  # key -> entries, the last one used in front; written under the lock
@@ -184,7 +187,7 @@ def _same(known, facts):
         return False
     for path, value in facts.items():
         one = known[path]
-        if one is value or path == "code":
+        if one is value or path == "code" or (type(one) is type(value) and type(one) in _COMPARED and one == value):
             continue
         if type(one) is _Held:
             if not one.is_of(value):
