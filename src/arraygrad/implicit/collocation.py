@@ -489,7 +489,7 @@ class Evaluated(Again):
 
     def __init__(self, known, start, solve):
         super().__init__((), start, solve)
-        self._points_of = known
+        self._points_of, self._stencils = known, None
 
     def serves(self, arrays):
         """As the base says."""
@@ -501,12 +501,13 @@ class Evaluated(Again):
     def states(self, times, ends):
         """As the base says."""
         t, y, slopes = self._points
-        if len(t) < _STENCIL:
+        if self._stencils is None:
+            self._stencils = _stencils_of(t)
+        if not self._stencils.size:
             return super().states(times, ends)
         way = 1.0 if t[-1] >= t[0] else -1.0
-        first = numpy.searchsorted(way * t, way * times) - _STENCIL // 2
-        first = numpy.minimum(numpy.maximum(first, 0), len(t) - _STENCIL)
-        at = first[:, None] + _PLACES
+        steps = numpy.searchsorted(way * t, way * times) - 1
+        at = self._stencils.take(numpy.minimum(numpy.maximum(steps, 0), len(t) - 2), axis=0)
         here = t.take(at)
         apart = times[:, None] - here
         # Lagrange's polynomials there, and their slopes at their points: products over the other three.
@@ -523,6 +524,24 @@ class Evaluated(Again):
         return found[:, 0]
 
 
-_STENCIL = 4
-_PLACES = numpy.arange(_STENCIL)
-_OTHERS = tuple([(_PLACES + k) % _STENCIL for k in range(1, _STENCIL)])
+def _stencils_of(t):
+    """(steps, 4): which points (m,) are interpolated in each step: its ends, and one on each side, or two on one.
+
+    They are half of the step apart or more. What lies closer, as where a solver starts with tiny steps, would tell
+    higher derivatives by differences of what is lost in rounding and iterations. Empty where there are too few.
+    """
+    way = t if t[-1] >= t[0] else -t
+    m, half = len(t), 0.5 * (way[1:] - way[:-1])
+    if m < 4:
+        return numpy.empty((0, 4), dtype=numpy.intp)
+    before, after = numpy.searchsorted(way, way[:-1] - half, "right") - 1, numpy.searchsorted(way, way[1:] + half)
+    beyond = numpy.searchsorted(way, way[numpy.minimum(after, m - 1)] + half)
+    behind = numpy.searchsorted(way, way[numpy.maximum(before, 0)] - half, "right") - 1
+    first, last = numpy.where(before >= 0, before, beyond), numpy.where(after < m, after, behind)
+    found = numpy.stack([first, numpy.arange(m - 1), numpy.arange(1, m), last], axis=1)
+    valid = (found >= 0).all() and (found < m).all() and (first != last).all()
+    return found if valid else numpy.empty((0, 4), dtype=numpy.intp)
+
+
+_PLACES = numpy.arange(4)
+_OTHERS = tuple([(_PLACES + k) % 4 for k in range(1, 4)])
