@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
-from arraygrad.implicit import kept_programs, many_steps
+from arraygrad.implicit import collocation, kept_programs, many_steps
 
 integrate = pytest.importorskip("scipy.integrate")
 
@@ -459,6 +459,58 @@ def test_odeint_reads_its_own_evaluations(f, end, points):
     moves = [(1e-4, np.zeros(2)), (0.0, np.array([1e-4, 0.0])), (0.0, np.array([0.0, 1e-4]))]
     expected = [(loss(1.3 + k, START + y, 1e-12) - loss(1.3 - k, START - y, 1e-12)) / 2e-4 for k, y in moves]
     np.testing.assert_allclose([by_k, *by_start], expected, rtol=2e-5, atol=1e-7)
+
+
+def generated(seed):
+    """(right side, y0, parameters, times) of smooth terms; some solutions rest soon, so that steps become long."""
+    random = np.random.default_rng(seed)
+    n, p = int(random.integers(1, 5)), int(random.integers(1, 4))
+
+    def term():
+        i, j, k, c = *random.integers(0, n, 2), random.integers(0, p), round(random.uniform(0.3, 1.5), 2)
+        return random.choice([
+            f"a[{k}]*np.sin(y[{i}])", f"{c}*y[{i}]*np.cos(a[{k}]*y[{j}])", f"-a[{k}]*y[{i}]", f"-{c}*y[{i}]**3",
+            f"{c}*np.tanh(y[{i}]*y[{j}])", f"a[{k}]*np.exp(-y[{i}]**2)", f"{c}*np.cos({c}*t)*y[{i}]",
+            f"a[{k}]*y[{i}]/(1.5+y[{j}]**2)", f"np.sqrt(1.0+y[{i}]**2)*{c}*np.sin(t)", f"a[{k}]*t*np.exp(-t)",
+        ])  # fmt: skip
+
+    lines = [" + ".join(term() for _ in range(random.integers(1, 4))) + f" - 0.3*y[{i}]" for i in range(n)]
+    space = {"np": np}
+    exec(f"def slope(t, y, *a):\n    return [{', '.join(lines)}]", space)
+    end = float(random.uniform(1.0, 8.0)) if seed % 4 else -float(random.uniform(0.3, 1.0))
+    times = np.linspace(0.0, end, int(random.choice([2, 5, 17, 60])))
+    return space["slope"], random.uniform(-1.0, 1.0, n), tuple(random.uniform(0.5, 2.0, p)), times
+
+
+@pytest.mark.parametrize("tolerance", [1e-5, 1e-7, 1e-9])
+@pytest.mark.parametrize("seed", sorted({*range(25)} - {15}))  # of 15 the solution leaves all bounds
+def test_gradients_of_odeint_are_as_exact_as_its_solution(seed, tolerance):
+    f, y0, parameters, times = generated(seed)
+
+    def loss(y0, *a):
+        return np.sum(integrate.odeint(f, y0, times, a, tfirst=True, rtol=tolerance, atol=tolerance) ** 2)
+
+    def exact(y0, *a):
+        how = {"rtol": 1e-13, "atol": 1e-13}
+        return np.sum(integrate.solve_ivp(f, (0.0, times[-1]), y0, "DOP853", times, args=a, **how).y ** 2)
+
+    argnums = tuple(range(1 + len(parameters)))
+    found, expected = (
+        np.concatenate([np.ravel(one) for one in ag.grad(which, argnums)(y0, *parameters)]) for which in (loss, exact)
+    )
+    assert np.max(np.abs(found - expected)) <= 200.0 * tolerance * np.max(np.abs(expected))
+
+
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_points_of_an_interpolation_are_apart(way):
+    times = way * np.array([0.0, 1e-5, 2e-5, 0.1, 0.2, 0.35, 0.351, 0.352, 0.5, 0.8])
+    stencils = collocation._stencils_of(times)
+    assert len(stencils) == len(times) - 1
+    for k, stencil in enumerate(stencils):
+        points, length = np.sort(np.abs(times[stencil])), np.abs(times[k + 1] - times[k])
+        assert {k, k + 1} <= set(stencil)
+        assert np.min(np.diff(points)) >= 0.49 * length
+    assert not collocation._stencils_of(times[:3]).size
 
 
 def test_a_stiff_solution_by_odeint_is_called_again():
