@@ -1,7 +1,8 @@
 """Unitary polar factors and Procrustes rotations: derivatives where singular values are small or equal.
 
-The class: shapes (square, tall, wide) x real and complex x singular values (apart, one tiny, two equal, all equal) x both outputs x both sides, first and second order. The reference is differences of the same factors by
-mpmath's singular values, with 60 digits.
+The class: shapes (square, tall, wide) x real and complex x singular values (apart, one tiny, two equal, all equal) x
+both outputs x both sides, first and second order. The reference is differences of the same factors by mpmath's
+singular values, with 60 digits.
 """
 
 import itertools

@@ -330,7 +330,7 @@ def _unitary_gradient(g, u, a):
 
 @by_rule("polar", "a", "Higham (1986)", core="a(m,n)->(m,n),(p,p)")
 def _polar(g, ans, a, side="right"):
-    (g_u, g_p), (u, p), a = g, ans, ag.asarray(a)
+    (g_u, g_p), (u, _), a = g, ans, ag.asarray(a)
     found = 0.0
     if g_p is not None:  # p = u^H a, or a u^H
         h = 0.5 * (g_p + adjoint(g_p))
