@@ -1,7 +1,7 @@
 """The code of a function with other expressions, where an array is made or asked that no stand-in is called for.
 
-May import: adoption.identity_comparisons, adoption.exchange, adoption.table, adoption.written, core.inplace,
-core.tensor, numpy_api.arrays, the standard library, numpy.
+May import: adoption.identity_comparisons, adoption.exchange, adoption.table, adoption.text_names,
+adoption.written, core.adopted, core.inplace, core.tensor, numpy_api.arrays, the standard library, numpy.
 
 Note [Code that is rewritten]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -15,7 +15,8 @@ that the search finds have other code while the call runs, made of their source:
     put into one later, by `rows[i] = ...`, `rows.append(...)`.
 (2) Methods of arrays that take no Tensor (`X.dot(t)`) are called by the function of NumPy that they are, if the object
     is a plain array and an argument a Tensor. `o.astype(float)` of an array of objects asks each Tensor in it for a
-    number: it is made of the Tensors.
+    number: it is made of the Tensors. Methods that read numbers from text are called as they are, and what they have
+    read is looked at (Note [Numbers read from text]); `t.astype(str)` is the text of the values.
 (3) The source has to be that of the function: unchanged, it is compiled to the same code, place for place. If it is
     not (no source, a decorator that makes code), the function keeps its code, and the write is refused, as ever. Of
     the lambdas that begin in a line it is the one that compiles to the code.
@@ -38,17 +39,20 @@ import weakref
 
 import numpy
 
-from arraygrad.adoption.exchange import makes_tensors
+from arraygrad.adoption.exchange import TEXTS, is_on, makes_tensors
 from arraygrad.adoption.identity_comparisons import codes_of
 from arraygrad.adoption.table import stand_in_for
+from arraygrad.adoption.text_names import METHODS, holds_text, tell_method
 from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of
+from arraygrad.core.adopted import note_text
 from arraygrad.core.inplace import as_scalar
-from arraygrad.core.tensor import wrap_raw
+from arraygrad.core.tensor import Tensor, wrap_raw
 from arraygrad.numpy_api.arrays import holds_tensors, of_objects
 
 __all__ = ["rewritten"]
 
-_METHODS = frozenset(("dot", "clip", "searchsorted", "astype"))  # but for the last one, functions of NumPy take Tensors
+_FUNCTIONS = frozenset(("dot", "clip", "searchsorted"))  # the functions of NumPy of these names take Tensors
+_METHODS = _FUNCTIONS | METHODS | {"astype"}
 _PUTS = frozenset(("append", "insert", "setdefault"))  # of lists and dicts
 _FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 _SHOWN = frozenset(("T", "mT", "flat", "real", "imag"))
@@ -94,14 +98,44 @@ def _fresh(value, into=None):
 def _method(array, name, *args, **kwargs):
     """`array.name(*args)`."""
     if name == "astype":
-        if type(array) is numpy.ndarray and array.dtype.kind == "O" and makes_tensors():
-            given = args[0] if args else kwargs.get("dtype")
-            held = None if given is None or numpy.dtype(given).kind == "O" else of_objects(array)
-            array = array if held is None else held
-        return array.astype(*args, **kwargs)
+        return _astype(array, args, kwargs, sys._getframe(1))
+    if name in METHODS:
+        found = getattr(array, name)(*args, **kwargs)
+        if TEXTS and is_on():
+            tell_method(array, name, args, found, sys._getframe(1))
+        return found
     if type(array) is numpy.ndarray and makes_tensors() and holds_tensors((args, tuple(kwargs.values()))):
         return stand_in_for(getattr(numpy, name))(array, *args, **kwargs)
     return getattr(array, name)(*args, **kwargs)
+
+
+def _astype(array, args, kwargs, frame):
+    """`array.astype(*args)`: of objects, Tensors among them; of a Tensor as text; of text that was made of one."""
+    if type(array) is Tensor:
+        given = args[0] if args else kwargs.get("dtype")
+        if is_on() and _is_text(given):
+            made = array.detach().numpy().astype(*args, **kwargs)
+            for text in made.ravel()[:_NOTED].tolist():
+                note_text(text if isinstance(text, str) else text.decode())
+            return made
+    elif type(array) is numpy.ndarray and array.dtype.kind == "O" and makes_tensors():
+        given = args[0] if args else kwargs.get("dtype")
+        held = None if given is None or numpy.dtype(given).kind == "O" else of_objects(array)
+        array = array if held is None else held
+    found = array.astype(*args, **kwargs)
+    if TEXTS and is_on() and (type(array) is not numpy.ndarray or holds_text(array)):
+        tell_method(array, "astype", args, found, frame)
+    return found
+
+
+def _is_text(dtype):
+    try:
+        return dtype is not None and numpy.dtype(dtype).kind in "SUT"
+    except TypeError:
+        return False
+
+
+_NOTED = 2048  # so many numbers of an array of text
 
 
 # A partial is called by compiled code, whoever calls it: so as many references are counted each time.

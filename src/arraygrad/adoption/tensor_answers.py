@@ -45,7 +45,7 @@ _programs: dict = {}  # id of a code object -> (it, the places of its instructio
 _MANY = 4096  # so many of these are kept
 _TEXTS = 2048
 _LONG = 4096  # characters: the words of longer texts are not kept
-_BRACKETS = re.compile(r"[\[\](){},:;=]+|array|tensor")
+_BRACKETS = re.compile(r"[\[\](){},:;=%]+|array|tensor")
 _DISPATCHERS = vars(functools)
 _ABSTRACT = abc.ABCMeta.__instancecheck__.__code__
 _OPERATORS = {

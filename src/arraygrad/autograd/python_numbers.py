@@ -1,6 +1,6 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
-May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.keys, autograd.let_go,
+May import: core.adopted, core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.keys, autograd.let_go,
 autograd.number_texts, autograd.of_arrays, autograd.of_libraries, autograd.of_python, autograd.of_scipy,
 autograd.source_locations, core.inplace, core.tensor, the standard library. `arraygrad` exports the names.
 
@@ -39,12 +39,13 @@ from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.keys import meets_an_equal_key, warn_of_key
 from arraygrad.autograd.let_go import is_let_go
-from arraygrad.autograd.number_texts import formats, logs
+from arraygrad.autograd.number_texts import formats, shown, text_filled
 from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
 from arraygrad.autograd.of_libraries import MASKED, of_target, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, metric, recorded_name
 from arraygrad.autograd.of_scipy import way_out_of_scipy
 from arraygrad.autograd.source_locations import SourceLocation, own_frame, source_of, warn_at, where_text
+from arraygrad.core.adopted import note_text
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.tensor import Tensor, gradient_edge
@@ -166,8 +167,12 @@ def becomes_number(t, how):
     TypeError
         As the policy says.
     """
-    if adopting() and logs(sys._getframe(1)):
-        return
+    if adopting():
+        text = text_filled(sys._getframe(1))
+        if text is not None:  # the value is shown; who reads it again is told
+            for number in shown(text, t.array.item()):
+                note_text(number)
+            return
     if is_let_go(t):
         _warn_of_let_go(t, how, sys._getframe(1))
         return
@@ -646,7 +651,7 @@ def _told(place, how, followed, t):
             text += _adopted_or_elsewhere(followed)
     elif how == "complex":
         text += "Leave the 0-d Tensor as it is, or use a + 1j * b. "
-    elif adopting() and formats(sys._getframe(2)):
+    elif formats(sys._getframe(2)):
         text += "For text write f'{x:.3f}' or '{:.3f}'.format(x), which show the value. "
     elif place.called is None and of_an_array(place.expression):
         text += of_an_array(place.expression)
