@@ -7,8 +7,11 @@ recorded value into it is refused.
 from __future__ import annotations
 
 import contextlib
+import linecache
+import math
 import sys
 import types
+import warnings
 import weakref
 
 import numpy as np
@@ -486,3 +489,47 @@ def test_other_threads_get_plain_arrays_from_the_code_that_runs_meanwhile(progra
     f.__globals__["hook"] = hook
     assert ag.grad(f)(2.0) == 3.0
     assert found == [np.float64]
+
+
+DIGITS = {
+    "int": "x * (int(x * 1e6) / 1e6)",
+    "whole": "x * (int(x * 1000) / 1000)",
+    "power": "x * (int(10**4 * x) / 10**4)",
+    "floor": "x * math.floor(x * 1e3) / 1e3",
+    "ceil": "math.ceil(x * 1e3) / 1e3 * x",
+    "round": "x * round(x * 100) / 100.0",
+    "numpy": "x * np.floor(x * 1e5) / 1e5",
+    "rint": "x * np.rint(x * 1e5) / 1e5",
+    "sum": "x * (int((x + 1.0) * 1e6) / 1e6 - 1.0)",
+}
+
+
+@pytest.mark.parametrize("text", DIGITS.values(), ids=DIGITS)
+def test_digits_that_whole_numbers_keep_are_told(text):
+    names = {"__name__": "cut", "np": np, "math": math}
+    source = f"def f(x):\n    return {text}\n"
+    linecache.cache["cut.py"] = len(source), None, source.splitlines(keepends=True), "cut.py"
+    exec(compile(source, "cut.py", "exec"), names)
+    f = names["f"]
+    plain = f(0.7371234)
+    with pytest.warns(UserWarning, match=r"cut\.py:2, in f: .* rounded to \d digits has derivative zero"):
+        value, gradient = ag.value_and_grad(f)(0.7371234)
+    assert value == plain
+    assert gradient == pytest.approx(plain / 0.7371234, rel=1e-12)
+    ag.adopt.clear()
+
+
+@pytest.mark.parametrize(
+    "text", ["x - math.floor(x / 0.3) * 0.3", "x * int(x * 1e3)", "x * (int(x * 8) / 8)", "x * 100 / 100"]
+)
+def test_other_whole_numbers_say_nothing(text):
+    names = {"__name__": "cut", "np": np, "math": math}
+    source = f"def f(x):\n    return {text}\n"
+    linecache.cache["cut.py"] = len(source), None, source.splitlines(keepends=True), "cut.py"
+    exec(compile(source, "cut.py", "exec"), names)
+    f, h = names["f"], 1e-6
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gradient = ag.grad(f)(0.7371234)
+    assert gradient == pytest.approx((f(0.7371234 + h) - f(0.7371234 - h)) / (2.0 * h), rel=1e-6)
+    ag.adopt.clear()

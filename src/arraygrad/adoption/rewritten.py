@@ -1,7 +1,8 @@
 """The code of a function with other expressions, where an array is made or asked that no stand-in is called for.
 
-May import: adoption.identity_comparisons, adoption.exchange, adoption.table, adoption.text_names,
-adoption.written, core.adopted, core.inplace, core.tensor, numpy_api.arrays, the standard library, numpy.
+May import: adoption.exchange, adoption.filled_caches, adoption.identity_comparisons, adoption.table,
+adoption.text_names, adoption.written, autograd.python_numbers, core.inplace, core.tensor, numpy_api.arrays, the
+standard library, numpy.
 
 Note [Code that is rewritten]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -16,7 +17,9 @@ that the search finds have other code while the call runs, made of their source:
 (2) Methods of arrays that take no Tensor (`X.dot(t)`) are called by the function of NumPy that they are, if the object
     is a plain array and an argument a Tensor. `o.astype(float)` of an array of objects asks each Tensor in it for a
     number: it is made of the Tensors. Methods that read numbers from text are called as they are, and what they have
-    read is looked at (Note [Numbers read from text]); `t.astype(str)` is the text of the values.
+    read is looked at (Note [Numbers read from text]). `t.astype(str)` is text where `t` is a constant.
+    Digits that are kept by whole numbers, `int(x * 1e6) / 1e6`, are told as those of numpy.round are.
+    Dicts that are filled under keys of whole numbers or text are read through functions: Note [Filled caches].
 (3) The source has to be that of the function: unchanged, it is compiled to the same code, place for place. If it is
     not (no source, a decorator that makes code), the function keeps its code, and the write is refused, as ever. Of
     the lambdas that begin in a line it is the one that compiles to the code.
@@ -40,11 +43,12 @@ import weakref
 import numpy
 
 from arraygrad.adoption.exchange import TEXTS, is_on, makes_tensors
+from arraygrad.adoption.filled_caches import Caches, item, key_made, looked_up
 from arraygrad.adoption.identity_comparisons import codes_of
 from arraygrad.adoption.table import stand_in_for
 from arraygrad.adoption.text_names import METHODS, holds_text, tell_method
 from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of
-from arraygrad.core.adopted import note_text
+from arraygrad.autograd.python_numbers import rounds
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor, wrap_raw
 from arraygrad.numpy_api.arrays import holds_tensors, of_objects
@@ -57,8 +61,12 @@ _PUTS = frozenset(("append", "insert", "setdefault"))  # of lists and dicts
 _FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 _SHOWN = frozenset(("T", "mT", "flat", "real", "imag"))
 _FRESH, _METHOD = "arraygrad: fresh", "arraygrad: method"
+_KEY, _ITEM, _LOOK = "arraygrad: key", "arraygrad: item", "arraygrad: look"
+_CUT = "arraygrad: cut"
+_WHOLE = frozenset("ceil fix floor int rint round trunc".split())  # functions that make whole numbers
 _MANY = 4096
 _STORE_ATTR = dis.opmap["STORE_ATTR"]
+_STORE_ITEM = dis.opmap["STORE_SUBSCR"]
 
 _known: dict = {}  # id of a code object -> (it, its other code)
 _attributes: dict = {}  # id of a namespace -> (its length, names of attributes that code there writes into)
@@ -110,14 +118,11 @@ def _method(array, name, *args, **kwargs):
 
 
 def _astype(array, args, kwargs, frame):
-    """`array.astype(*args)`: of objects, Tensors among them; of a Tensor as text; of text that was made of one."""
+    """`array.astype(*args)`: of objects, Tensors among them; of a constant as text; of text of a Tensor."""
     if type(array) is Tensor:
         given = args[0] if args else kwargs.get("dtype")
-        if is_on() and _is_text(given):
-            made = array.detach().numpy().astype(*args, **kwargs)
-            for text in made.ravel()[:_NOTED].tolist():
-                note_text(text if isinstance(text, str) else text.decode())
-            return made
+        if not array.requires_grad and is_on() and _is_text(given):
+            return array.numpy().astype(*args, **kwargs)
     elif type(array) is numpy.ndarray and array.dtype.kind == "O" and makes_tensors():
         given = args[0] if args else kwargs.get("dtype")
         held = None if given is None or numpy.dtype(given).kind == "O" else of_objects(array)
@@ -135,11 +140,22 @@ def _is_text(dtype):
         return False
 
 
-_NOTED = 2048  # so many numbers of an array of text
+def _digits_kept(function, digits, x):
+    """`function(x)`, which makes a whole number of a value times a power of ten that it is divided by afterwards."""
+    if type(x) is Tensor and x.requires_grad and is_on():
+        rounds(x, digits)
+    return function(x)
 
 
 # A partial is called by compiled code, whoever calls it: so as many references are counted each time.
-_IN_PLACE_OF = {_FRESH: functools.partial(_fresh), _METHOD: functools.partial(_method)}
+_IN_PLACE_OF = {
+    _FRESH: functools.partial(_fresh),
+    _METHOD: functools.partial(_method),
+    _KEY: functools.partial(key_made),
+    _ITEM: functools.partial(item),
+    _LOOK: functools.partial(looked_up),
+    _CUT: functools.partial(_digits_kept),
+}
 
 
 def rewritten(code, namespace):
@@ -165,6 +181,7 @@ def _rewritten(code, namespace):
     attributes = _written_attributes(namespace) if _stores_attributes(code) else frozenset()
     names = _names_written(node)
     change = _Change(names, attributes, namespace, _containers(node) if names else frozenset())
+    change.caches = Caches(node) if _may_fill(code) else None
     if isinstance(node, ast.Lambda):
         node.body = change.visit(node.body)
     else:
@@ -181,11 +198,36 @@ def _rewritten(code, namespace):
 
 def _may_gain(code, namespace):
     """Whether code, or code of functions in it, writes into what it names, or calls one of these methods."""
-    if not _METHODS.isdisjoint(code.co_names) or targets_of(code):
+    if not _METHODS.isdisjoint(code.co_names) or targets_of(code) or _may_fill(code):
+        return True
+    if not _WHOLE.isdisjoint(code.co_names) and any(map(_digits_of, code.co_consts)):
         return True
     if _STORE_ATTR in code.co_code[::2] and not _written_attributes(namespace).isdisjoint(code.co_names):
         return True
     return any(_may_gain(inner, namespace) for inner in code.co_consts if isinstance(inner, types.CodeType))
+
+
+def _digits_of(value):
+    """n of a number 10**n with n > 1, None of any other."""
+    if type(value) not in (int, float) or not 99 < value < 1e17:
+        return None
+    digits = len(str(int(value))) - 1
+    return digits if value == 10**digits else None
+
+
+def _power_of_ten(node):
+    """n of the syntax of a number 10**n with n > 1, None of any other."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        base, exponent = [getattr(side, "value", None) for side in (node.left, node.right)]
+        return exponent if base == 10 and type(exponent) is int and exponent > 1 else None
+    return _digits_of(getattr(node, "value", None))
+
+
+def _may_fill(code):
+    """Whether code, or code of functions in it, stores items."""
+    if _STORE_ITEM in code.co_code[::2] or "setdefault" in code.co_names:
+        return True
+    return any(_may_fill(inner) for inner in code.co_consts if isinstance(inner, types.CodeType))
 
 
 def _stores_attributes(code):
@@ -434,6 +476,7 @@ class _Change(ast.NodeTransformer):
     def __init__(self, names, attributes, namespace, containers=frozenset()):
         self.names = names
         self.containers = containers
+        self.caches = None  # of filled_caches; None: there are none
         self.attributes = attributes
         self.namespace = namespace
         self.changes = 0
@@ -510,9 +553,44 @@ class _Change(ast.NodeTransformer):
             node.value = self._through(node.value)
         return node
 
-    def visit_Call(self, node):
+    def _is_cache(self, node):
+        """Whether syntax is that of a dict that the function fills: Note [Filled caches]."""
+        return self.caches is not None and bool(self.caches.dicts) and ast.dump(node) in self.caches.dicts
+
+    def visit_Subscript(self, node):
+        read = isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice) and self._is_cache(node.value)
         self.generic_visit(node)
+        return self._called(_ITEM, node, [node.value, node.slice]) if read else node
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        digits = _power_of_ten(node.right) if isinstance(node.op, ast.Div) else None
+        if digits is not None:
+            node.left = self._cut(node.left, digits)
+        return node
+
+    def _cut(self, node, digits):
+        """A dividend, whose factors `int(x * 10**digits)` and the like go through `_digits_kept`."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            node.left, node.right = self._cut(node.left, digits), self._cut(node.right, digits)
+        elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+            scaled = node.args[0]
+            name = getattr(node.func, "id", getattr(node.func, "attr", None))
+            if name in _WHOLE and isinstance(scaled, ast.BinOp) and isinstance(scaled.op, ast.Mult):
+                if digits in (_power_of_ten(scaled.left), _power_of_ten(scaled.right)):
+                    constant = ast.copy_location(ast.Constant(digits), node)
+                    return self._called(_CUT, node, [node.func, constant, scaled])
+        return node
+
+    def visit_Call(self, node):
         of = node.func
+        makes_key = self.caches is not None and id(node) in self.caches.keys
+        looks = isinstance(of, ast.Attribute) and of.attr in ("get", "setdefault", "pop") and self._is_cache(of.value)
+        self.generic_visit(node)
+        if makes_key:
+            return self._called(_KEY, node, [of, *node.args], node.keywords)
+        if looks:
+            return self._called(_LOOK, node, [of, *node.args], node.keywords)
         if isinstance(of, ast.Attribute) and of.attr in _METHODS and not self._is_module(of.value):
             name = ast.copy_location(ast.Constant(of.attr), of)
             return self._called(_METHOD, node, [of.value, name, *node.args], node.keywords)

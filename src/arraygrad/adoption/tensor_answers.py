@@ -146,7 +146,8 @@ def text_of(t, shown):
     if shown and isinstance(value, numpy.generic) and is_python_number(t) is not False:
         value = value.item()
     text = repr(value) if shown else str(value)
-    note_text(text)
+    if t.requires_grad:
+        note_text(text)
     return text
 
 

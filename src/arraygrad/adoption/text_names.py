@@ -15,9 +15,9 @@ does the first half only, and is right; the second half is where the gradient is
     writes, 0, 1 and -1, do not count.
 (4) Decimal and Fraction take one number. Their classes have stand-ins that only their call goes through. csv.reader
     gives rows, and its stand-in an iterator that looks at each.
-(5) No name holds a method: `a.astype(float)` of an array of text, `context.create_decimal`, `parser.getfloat`, `fetchone`
-    of a database. The code of a function that calls one is rewritten, and asks `tell_method` (Note [Code that is
-    rewritten]).
+(5) No name holds a method: `a.astype(float)` of an array of text, `context.create_decimal`, `parser.getfloat`,
+    `fetchone` of a database. The code of a function that calls one is rewritten, and asks `tell_method` (Note [Code
+    that is rewritten]).
 (6) Another program that is given such text answers with numbers of its own. It is told by what it is given, where its
     output is read (`subprocess`).
 Not seen are text that is cut into parts of numbers, files that other programs read, float() of bytes, and text that is
@@ -65,8 +65,16 @@ def tell_read(found, frame):
     """Warn if `found`, which a function has read from text, holds a number whose text was made of a Tensor."""
     noted = set(TEXTS)
     noted.difference_update(_COMMON)
-    if noted and not noted.isdisjoint(_numbers_in(found, [])):
+    if not noted:
+        return
+    numbers = _numbers_in(found, [])
+    # Readers of tables may miss the last bits of a number.
+    if not noted.isdisjoint(numbers) or not set(map(_nearly, noted)).isdisjoint(map(_nearly, numbers)):
         warn_of_text(frame)
+
+
+def _nearly(number):
+    return format(number, ".14g")
 
 
 def _numbers_in(found, numbers_found):
@@ -288,7 +296,8 @@ READERS = (
 # Libraries, and what they read: known when the program has loaded them.
 LIBRARIES = {
     "pandas": (
-        "eval read_clipboard read_csv read_fwf read_html read_json read_sql read_sql_query read_table read_xml to_numeric"
+        "eval read_clipboard read_csv read_fwf read_html read_json read_sql read_sql_query read_table read_xml "
+        "to_numeric"
     ),
     "polars": "read_csv read_json read_ndjson",
     "orjson": "loads",
@@ -302,7 +311,7 @@ LIBRARIES = {
 
 
 def install():
-    """Put what reads numbers in the standard library into the table, with its modules, and `eval`, `exec`, `compile`."""
+    """Put what reads numbers in the standard library, and `eval`, `exec` and `compile`, into the table."""
     for module, names, make in READERS:
         for name in names:
             real = getattr(module, name)

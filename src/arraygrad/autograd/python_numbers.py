@@ -1,8 +1,9 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
-May import: core.adopted, core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.keys, autograd.let_go,
-autograd.number_texts, autograd.of_arrays, autograd.of_libraries, autograd.of_python, autograd.of_scipy,
-autograd.source_locations, core.inplace, core.tensor, the standard library. `arraygrad` exports the names.
+May import: core.adopted, core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.keys,
+autograd.let_go, autograd.number_texts, autograd.of_arrays, autograd.of_libraries, autograd.of_python,
+autograd.of_scipy, autograd.source_locations, core.inplace, core.tensor, the standard library. `arraygrad` exports the
+names.
 
 Note [Numbers that leave]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -655,7 +656,7 @@ def _told(place, how, followed, t):
         text += "For text write f'{x:.3f}' or '{:.3f}'.format(x), which show the value. "
     elif place.called is None and of_an_array(place.expression):
         text += of_an_array(place.expression)
-    elif place.expression.endswith(".as_integer_ratio()"):
+    elif ".as_integer_ratio(" in place.expression:
         text += "Two ints hold no gradient: compute with the Tensor itself, whose value their quotient is. "
     elif place.through == "scipy":
         text += way_out_of_scipy(place.called, adopting())
