@@ -533,3 +533,54 @@ def test_other_whole_numbers_say_nothing(text):
         gradient = ag.grad(f)(0.7371234)
     assert gradient == pytest.approx((f(0.7371234 + h) - f(0.7371234 - h)) / (2.0 * h), rel=1e-6)
     ag.adopt.clear()
+
+
+# Classes that keep an array, and what writes into it.
+KEEPERS = {
+    "plain": "class Body:\n    def __init__(self, x): self.x = x\n    def move(self, p): self.x += p\n",
+    "item": "class Body:\n    def __init__(self, x): self.x = x\n    def move(self, p): self.x[0] = self.x[1] + p[0]\n",
+    "dataclass": "import dataclasses\n@dataclasses.dataclass\nclass Body:\n    x: np.ndarray\n"
+    "    def move(self, p): self.x[:2] += p[:2]\n",
+    "derived": "class Base:\n    def __init__(self, x): self.x = x\n"
+    "class Body(Base):\n    def move(self, p): self.x *= p\n",
+    "super": "class Base:\n    def __init__(self, x): self.x = x\nclass Body(Base):\n"
+    "    def __init__(self, x):\n        super().__init__(x)\n        self.x = self.x\n"
+    "    def move(self, p): self.x -= p\n",
+    "two": "class Body:\n    def __init__(self, x, v=None): self.x, self.v = x, x * 2.0\n"
+    "    def move(self, p):\n        self.v += p\n        self.x += self.v * p\n",
+    "slots": "class Body:\n    __slots__ = ('x',)\n    def __init__(self, x): self.x = x\n"
+    "    def move(self, p): np.add(self.x, p, out=self.x)\n",
+    "outside": "class Body:\n    def __init__(self, x): self.x = x\n    def move(self, p): pass\n",
+}
+GIVEN = ("X.copy()", "X * 1.0", "x=X.copy()", "X[0] + 0.0", "np.asarray(X.copy())", "lib.scaled(X)[0]")
+
+
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize("name", KEEPERS)
+def test_arrays_given_to_objects_that_write_into_them(name, given, tmp_path, monkeypatch):
+    given = given.replace("X.copy()", "X[0].copy()").replace("X * 1.0", "X[0] * 1.0")
+    more = "b.x += 0.5 * p; " if name == "outside" else ""
+    source = (
+        f"import numpy as np\nimport lib_of_bodies as lib\nX = np.arange(6.0).reshape(2, 3)\n{KEEPERS[name]}\n"
+        f"def f(p):\n    b = Body({given})\n    for _ in range(2):\n        b.move(p); {more}b.x[1] -= p[2]\n"
+        "    return np.sum(b.x ** 2)\n"
+    )
+    lib = types.ModuleType("lib_of_bodies")
+    exec("def scaled(x): return x * 0.5", vars(lib))
+    path = tmp_path / "bodies.py"
+    path.write_text(source)
+    module = types.ModuleType("bodies")
+    module.__file__ = str(path)
+    monkeypatch.setitem(sys.modules, "lib_of_bodies", lib)
+    monkeypatch.setitem(sys.modules, "bodies", module)
+    exec(compile(source, str(path), "exec"), vars(module))
+    p, f = np.array([0.3, -0.2, 0.7]), module.f
+    before = module.X.copy()
+    gradient = ag.grad(f)(p)
+    for i in range(3):
+        step = np.zeros(3)
+        step[i] = 1e-6
+        assert gradient[i] == pytest.approx((f(p + step) - f(p - step)) / 2e-6, abs=1e-7)
+    assert np.array_equal(module.X, before)
+    assert type(f(p)) is np.float64
+    ag.adopt.clear()

@@ -19,15 +19,18 @@ A = 0.3
 POINTS = {
     "kink": (lambda quad, a: quad(lambda x: np.abs(x - a), 0.0, 1.0, points=[a]), 2 * A - 1),
     "jump": (lambda quad, a: quad(lambda x: np.where(x < a, 1.0, 3.0), 0.0, 1.0, points=[a]), -2.0),
-    "jump, an array": (lambda quad, a: quad(lambda x: np.where(x < a, x, 3.0), 0.0, 1.0, points=np.array([a])), A - 3.0),
-    "jump, by args": (lambda quad, a: quad(lambda x, a: np.where(x < a, a, 3.0), 0.0, 1.0, (a,), points=(a,)), 2 * A - 3),
+    "jump, an array": (lambda quad, a: quad(lambda x: np.where(x < a, x, 3.0), 0.0, 1.0, points=np.array([a])),
+                       A - 3.0),
+    "jump, by args": (lambda quad, a: quad(lambda x, a: np.where(x < a, a, 3.0), 0.0, 1.0, (a,), points=(a,)),
+                      2 * A - 3),
     "backwards": (lambda quad, a: quad(lambda x: np.where(x < a, 1.0, 3.0), 1.0, 0.0, points=[a]), 2.0),
     "two": (lambda quad, a: quad(lambda x: np.where(x < a, 1.0, np.where(x < 2 * a, 3.0, 0.0)), 0.0, 1.0,
                                  points=[2 * a, a]), 4.0),
     "one is constant": (lambda quad, a: quad(lambda x: np.abs(x - a) + np.abs(x - 0.5), 0.0, 1.0, points=[0.5, a]),
                         2 * A - 1),
     "outside": (lambda quad, a: quad(lambda x: a * x, 0.0, 1.0, points=[a, a + 4.0]), 0.5),
-    "and limits": (lambda quad, a: quad(lambda x: np.where(x < a, 1.0, 3.0), -a, 2.0 * a, points=[a]), 1.0 - 3.0 + 6.0 + 1.0),
+    "and limits": (lambda quad, a: quad(lambda x: np.where(x < a, 1.0, 3.0), -a, 2.0 * a, points=[a]),
+                   1.0 - 3.0 + 6.0 + 1.0),
     "twice the same": (lambda quad, a: quad(lambda x: np.abs(x - a), 0.0, 1.0, points=[a, a]), 2 * A - 1),
 }  # fmt: skip
 
@@ -70,7 +73,6 @@ DECAYING = {
     "Planck by expm1": (lambda np, x, T: x**3 / np.expm1(x / T), 0.0),
     "Fermi": (lambda np, x, T: x**2 / (np.exp(x / T) + 1.0), 0.0),
     "Fermi, shifted": (lambda np, x, T: x / (np.exp((x - 2.0) / T) + 1.0), 0.0),
-    "squared": (lambda np, x, T: x**4 * np.exp(x / T) / (np.exp(x / T) - 1.0) ** 2 if x < 300 else 0.0 * T, 1e-3),
     "cosh": (lambda np, x, T: x**2 / np.cosh(x / T), 0.0),
     "sinh": (lambda np, x, T: x / np.sinh(x / T), 1e-6),
     "hyperbolic": (lambda np, x, T: 1.0 / (1.0 + np.exp(x / T)) ** 2, 0.0),
@@ -89,23 +91,16 @@ def test_slopes_of_zero_times_infinity_are_zero_far_out(name, T):
     with warnings.catch_warnings():
         warnings.simplefilter("error", integrate.IntegrationWarning)
         found = ag.grad(value)(T)
-    if name == "squared":
-        reference = integrate.quad(lambda x: x**4 * np.exp(x / T) / (np.exp(x / T) - 1.0) ** 2, low, 200.0)
-        step = 1e-4
-        ends = [integrate.quad(lambda x: f(np, x, t), low, np.inf, epsabs=1e-13)[0] for t in (T - step, T + step)]
-        assert reference[0] == pytest.approx(value(T), rel=1e-8)
-        expected = (ends[1] - ends[0]) / (2.0 * step)
-    else:
-        expected = float(mpmath.diff(lambda t: mpmath.quad(lambda x: f(mpmath, x, t), [low, 1, 10, 100, 400]), T))
+    expected = float(mpmath.diff(lambda t: mpmath.quad(lambda x: f(mpmath, x, t), [low, 1, 10, 100, 400]), T))
     assert found == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:divide by zero:RuntimeWarning")
-def test_a_slope_that_is_not_integrable_stays_nan_with_a_warning():
+def test_a_jump_without_break_points_stays_nan_with_a_warning():
+    def value(a):
+        return integrate.quad(lambda x: np.where(x < a, 1.0, 2.0) * np.sqrt(x), 0.0, 1.0)[0]
+
     with pytest.warns(integrate.IntegrationWarning, match="so the gradient is nan"):
-        found = ag.grad(lambda a: integrate.quad(lambda x: np.log(np.abs(x - a) ** a), 0.0, 1.0)[0] * 0.0 + integrate.quad(
-            lambda x: np.where(x < a, 1.0, 2.0) * np.sqrt(x), 0.0, 1.0)[0])(A)  # fmt: skip
-    assert np.isnan(found)
+        assert np.isnan(ag.grad(value)(A))
 
 
 TRIPLE = {

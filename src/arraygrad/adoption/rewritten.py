@@ -13,7 +13,8 @@ that the search finds have other code while the call runs, made of their source:
     `fresh`. An array that nothing else holds becomes a Tensor over its memory there, as what `numpy.zeros` makes: its
     references are counted, those of the array that it shows included, and what shares memory otherwise stays plain.
     So does each item of a list or dict that is written out there (`rows = [X.copy() for _ in range(3)]`), and what is
-    put into one later, by `rows[i] = ...`, `rows.append(...)`.
+    put into one later, by `rows[i] = ...`, `rows.append(...)`; and what is given to a class of the program's whose
+    `__init__` keeps it under a name that the code writes into: `Body(X.copy())` where `self.x += step` stands.
 (2) Methods of arrays that take no Tensor (`X.dot(t)`) are called by the function of NumPy that they are, if the object
     is a plain array and an argument a Tensor. `o.astype(float)` of an array of objects asks each Tensor in it for a
     number: it is made of the Tensors. Methods that read numbers from text are called as they are, and what they have
@@ -200,6 +201,8 @@ def _may_gain(code, namespace):
     """Whether code, or code of functions in it, writes into what it names, or calls one of these methods."""
     if not _METHODS.isdisjoint(code.co_names) or targets_of(code) or _may_fill(code):
         return True
+    if any(_keeps_what_is_written(made, namespace) for made in _classes_named(code, namespace)):
+        return True
     if not _WHOLE.isdisjoint(code.co_names) and any(map(_digits_of, code.co_consts)):
         return True
     if _STORE_ATTR in code.co_code[::2] and not _written_attributes(namespace).isdisjoint(code.co_names):
@@ -235,6 +238,42 @@ def _stores_attributes(code):
     return _STORE_ATTR in code.co_code[::2] or any(
         _stores_attributes(inner) for inner in code.co_consts if isinstance(inner, types.CodeType)
     )
+
+
+def _classes_named(code, namespace):
+    """The classes that code may name, as globals and as attributes of modules that are globals."""
+    for name in code.co_names:
+        value = namespace.get(name)
+        if isinstance(value, type):
+            yield value
+        elif type(value) is types.ModuleType and not _is_library(value.__name__):
+            for inner in code.co_names:
+                if isinstance(vars(value).get(inner), type):
+                    yield vars(value)[inner]
+
+
+def _is_library(name):
+    top = str(name).partition(".")[0]
+    return top in sys.stdlib_module_names or top in ("numpy", "scipy", "arraygrad")
+
+
+def _keeps_what_is_written(made, namespace):
+    """Whether `__init__` of a class assigns to an attribute that code here, or where the class is, writes into."""
+    inits = [vars(base)["__init__"] for base in made.__mro__ if "__init__" in vars(base)]
+    code = getattr(inits[0], "__code__", None)
+    if code is None or (made.__module__ != "__main__" and _is_library(made.__module__)):
+        return False
+    known = _kept.get(id(code))
+    if known is None or known[0] is not code:
+        if len(_kept) > _MANY:
+            _kept.clear()
+        kept = [step.argval for step in dis.get_instructions(code) if step.opcode == _STORE_ATTR]
+        known = _kept[id(code)] = (code, frozenset(kept))
+    home = vars(sys.modules[made.__module__]) if made.__module__ in sys.modules else namespace
+    return any(not known[1].isdisjoint(_written_attributes(one)) for one in (namespace, home))
+
+
+_kept: dict = {}  # id of the code of an `__init__` -> (it, the attributes that it assigns to)
 
 
 def _written_attributes(namespace):
@@ -553,6 +592,15 @@ class _Change(ast.NodeTransformer):
             node.value = self._through(node.value)
         return node
 
+    def _is_keeper(self, node):
+        """Whether syntax names a class whose objects keep an array that is written into."""
+        made = None
+        if isinstance(node, ast.Name):
+            made = self.namespace.get(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            made = vars(self.namespace.get(node.value.id) or types).get(node.attr) if self._is_module(node) else None
+        return isinstance(made, type) and _keeps_what_is_written(made, self.namespace)
+
     def _is_cache(self, node):
         """Whether syntax is that of a dict that the function fills: Note [Filled caches]."""
         return self.caches is not None and bool(self.caches.dicts) and ast.dump(node) in self.caches.dicts
@@ -587,6 +635,10 @@ class _Change(ast.NodeTransformer):
         makes_key = self.caches is not None and id(node) in self.caches.keys
         looks = isinstance(of, ast.Attribute) and of.attr in ("get", "setdefault", "pop") and self._is_cache(of.value)
         self.generic_visit(node)
+        if self._is_keeper(of):
+            node.args = [one if isinstance(one, ast.Starred) else self._through(one) for one in node.args]
+            for keyword in node.keywords:
+                keyword.value = self._through(keyword.value) if keyword.arg else keyword.value
         if makes_key:
             return self._called(_KEY, node, [of, *node.args], node.keywords)
         if looks:

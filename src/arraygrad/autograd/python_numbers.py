@@ -43,7 +43,7 @@ from arraygrad.autograd.let_go import is_let_go
 from arraygrad.autograd.number_texts import formats, shown, text_filled
 from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
 from arraygrad.autograd.of_libraries import MASKED, of_target, way_of
-from arraygrad.autograd.of_python import drawn, has_no_slope, metric, recorded_name
+from arraygrad.autograd.of_python import drawn, has_no_slope, holder_of_numbers, metric, recorded_name
 from arraygrad.autograd.of_scipy import way_out_of_scipy
 from arraygrad.autograd.source_locations import SourceLocation, own_frame, source_of, warn_at, where_text
 from arraygrad.core.adopted import note_text
@@ -421,8 +421,9 @@ def store_refused(t):
         text += f"the array has dtype {dtype}, which has no gradient: make it with a floating-point dtype. "
         if adopting():
             return _known(followed_by(t), TypeError(text.rstrip()))
-    if of_target(at.target):
-        text += f"{of_target(at.target)}t.detach() where only the bare value is meant."
+    held = of_target(at.target) or holder_of_numbers(None, at.target)
+    if held:
+        text += f"{held}t.detach() where only the bare value is meant."
     elif at.through == "scipy":
         text += f"{way_out_of_scipy(at.called, adopting())}t.detach() where only the bare value is meant."
     elif adopting() and numpy_is_kept():
@@ -665,11 +666,13 @@ def _told(place, how, followed, t):
             "A class derived from float keeps a bare number: let the class hold the number in an attribute, or give "
             "the function that computes the Tensor itself. "
         )
+    elif holder_of_numbers(place.called, place.target, place.expression):
+        text += holder_of_numbers(place.called, place.target, place.expression)
     elif adopting():
         text += (
-            "This float(), or function of math, is one that adoption does not replace: a class attribute or a tuple "
-            "holds it, its module compares it by `is`, or a library or compiled code calls it. Call it by its name, "
-            "as in math.exp(x), or leave the 0-d Tensor as it is. "
+            "Compiled code or a library asks for the number here, or a float() or function of math that adoption does "
+            "not replace, as a class attribute or a tuple holds it, or its module compares it by `is`. Call functions "
+            "of math by their names, as in math.exp(x), or leave the 0-d Tensor as it is. "
         )
     else:
         text += (

@@ -1,6 +1,6 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
-May import: ops, core.tensor, core.inplace, core.protocol_shapes, backends.numpy.ufunc_calls,
+May import: ops, core.convert, core.tensor, core.inplace, core.protocol_shapes, backends.numpy.ufunc_calls,
 namespaces.bind, numpy_api.functions, numpy_api.gathered, numpy_api.plainly, numpy_api.rearranging, numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
@@ -16,6 +16,7 @@ import types
 import numpy
 
 from arraygrad.backends.numpy import ufunc_calls
+from arraygrad.core.convert import place
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.core.protocol_shapes import ptp
@@ -540,7 +541,16 @@ def _unsupported(name, ufunc=None):
             f"arraygrad.scipy.special.{ufunc.__name__}, which is recorded or says why not, or call SciPy's in "
             "arraygrad.grad(f, adopt=True). t.numpy() is detached: no gradient flows through it"
         )
+    if name in _WRITERS:
+        return TypeError(
+            f"{place()}: {name} writes plain numbers, which have no gradient, and was called with a Tensor: give it "
+            "the values, t.numpy(), or call it outside of the function that is differentiated"
+        )
     return TypeError(
-        f"{name} is not differentiated by arraygrad and was called with a Tensor: compose it from operations that are "
-        "(the page Operations lists them), or give it t.numpy(), which is detached: no gradient flows through it"
+        f"{place()}: {name} is not differentiated by arraygrad and was called with a Tensor: compose it from "
+        "operations that are (the page Operations lists them), or give it t.numpy(), which is detached: no gradient "
+        "flows through it"
     )
+
+
+_WRITERS = frozenset(("numpy.save", "numpy.savetxt", "numpy.savez", "numpy.savez_compressed"))

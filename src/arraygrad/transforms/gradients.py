@@ -575,15 +575,25 @@ class _Product(Transformed):
         try:
             tracked = track_call("hvp", self._f, tuple(args), kwargs, self._which)
         except TypeError:
+            name = function_name(self._f)
+            if "args" in kwargs and not _accepts(self._f, (*args, vector), kwargs):
+                raise TypeError(
+                    f"hvp: '{name}' has no parameter args: hvp(f)(*args, vector) takes the arguments of '{name}' one "
+                    "by one, and the vector last, hvp(f)(x, 2.0, v)"
+                ) from None
             if _accepts(self._f, args, kwargs) or not _accepts(self._f, (*args, vector), kwargs):
                 raise
-            name = function_name(self._f)
             text = (
                 f"hvp: the vector, the last argument, is missing: hvp(f)(*args, vector), with all arguments of '{name}'"
             )
             raise TypeError(text) from None
-        _scalar(tracked)
-        vectors = tracked.directions(vector, "vector")
+        try:
+            _scalar(tracked)
+            vectors = tracked.directions(vector, "vector")
+        except (TypeError, ValueError) as error:
+            if len(args) > 1 and numpy.shape(vector) != numpy.shape(args[0]) == numpy.shape(args[1]):
+                error.args = (f"{error}. The vector comes last: hvp(f)(*args, vector)",)
+            raise
         indices = tracked.roots()
         gradients = tracked.pull(indices, _ones(tracked, indices), create_graph=True, keep_graph=True)
         create_graph = needs_graph(tracked, vectors)

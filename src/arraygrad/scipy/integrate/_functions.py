@@ -138,8 +138,8 @@ def _quad(func, a, b, args=(), full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, li
     f, parameters = lifted("scipy.integrate.quad", func, args)
     if points is not None and holds_tensor(points, grad=True):
         places = [float(raw(place)) for place in points]
-        theirs = integrate.quad(raw_function("scipy.integrate.quad", f, [raw(p) for p in parameters]), raw(a), raw(b), (),
-                                full_output, epsabs, epsrel, limit, places)  # fmt: skip
+        plain = raw_function("scipy.integrate.quad", f, [raw(p) for p in parameters])
+        theirs = integrate.quad(plain, raw(a), raw(b), (), full_output, epsabs, epsrel, limit, places)
         parts = _divided(f, a, b, points, parameters, epsabs, epsrel, limit)
         return (sum(parts[1:], parts[0]), *theirs[1:])
     arguments = Arguments((a, b, *parameters))
@@ -165,8 +165,7 @@ def _divided(f, a, b, points, parameters, epsabs, epsrel, limit):
     order = sorted((value for value in inside if low < value < high), reverse=float(raw(a)) > float(raw(b)))
     ends = [a, *[inside[value] for value in order], b]
     return [
-        _quad(f, start, end, tuple(parameters), 0, epsabs, epsrel, limit)[0]
-        for start, end in zip(ends[:-1], ends[1:], strict=True)
+        _quad(f, start, end, tuple(parameters), 0, epsabs, epsrel, limit)[0] for start, end in itertools.pairwise(ends)
     ]
 
 

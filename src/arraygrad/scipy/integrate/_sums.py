@@ -172,8 +172,8 @@ def _in_the_unit_square(func, a, b, gfun, hfun, qfun, rfun, args, epsabs, epsrel
 
     if not all(np.isfinite(raw(number)) for number in numbers):
         raise NotDifferentiable(
-            "arraygrad.scipy.integrate.tplquad: inner limits require grad, and one of them is infinite: write the inner "
-            "integrals as quad(...)[0]"
+            "arraygrad.scipy.integrate.tplquad: inner limits require grad, and one of them is infinite: write the "
+            "inner integrals as quad(...)[0]"
         )
     f, parameters = lifted("scipy.integrate.tplquad", stretched, (*args, *numbers))
     given = [raw(p) for p in args]
