@@ -544,7 +544,7 @@ def _unsupported(name, ufunc=None):
     if name in _WRITERS:
         return TypeError(
             f"{place()}: {name} writes plain numbers, which have no gradient, and was called with a Tensor: give it "
-            "the values, t.numpy(), or call it outside of the function that is differentiated"
+            "the values, t.detach().numpy(), or call it outside of the function that is differentiated"
         )
     return TypeError(
         f"{place()}: {name} is not differentiated by arraygrad and was called with a Tensor: compose it from "

@@ -420,7 +420,16 @@ class _Rows(Transformed):
         found = _followed(
             self._options, "rows", tracked.outputs, lambda done: reverse_blocks(tracked, chunk_size, done)
         )
-        return unflatten(tracked.out_structure, [tracked.nest(blocks) for blocks in found])
+        return _in_structure(tracked, found)
+
+
+def _in_structure(tracked, found):
+    """The blocks of each result where the result is; None and text stay as they are."""
+    blocks = [
+        output if isinstance(output, type(None) | str | bytes) else tracked.nest(blocks)
+        for output, blocks in zip(tracked.outputs, found, strict=True)
+    ]
+    return unflatten(tracked.out_structure, blocks)
 
 
 def _followed(options, title, arrays, compute):
@@ -461,7 +470,7 @@ class _Columns(Transformed):
         metas = [meta for _, meta in tracked.live()]
         push = _Pushforward(tracked)
         found = _followed(self._options, "columns", metas, lambda done: forward_blocks(tracked, push, done))
-        return unflatten(tracked.out_structure, [tracked.nest(blocks) for blocks in found])
+        return _in_structure(tracked, found)
 
 
 @_exact
