@@ -34,7 +34,7 @@ from arraygrad.adoption.setting import adopted
 from arraygrad.core.containers import LEAF, unflatten
 from arraygrad.core.exposed_memory import raw_handle
 from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
-from arraygrad.transforms.jacobians import forward_blocks, reverse_blocks
+from arraygrad.transforms.jacobians import forward_blocks, in_structure, reverse_blocks
 from arraygrad.transforms.tracked_call import (
     TrackedCall,
     function_name,
@@ -44,7 +44,7 @@ from arraygrad.transforms.tracked_call import (
     run,
 )
 from arraygrad.transforms.tracked_call_base import Evaluated, kept_apart
-from arraygrad.transforms.transformed import Names, Transformed, chosen, track_call
+from arraygrad.transforms.transformed import Names, Transformed, accepts, chosen, track_call
 
 __all__ = [
     "elementwise_grad",
@@ -420,16 +420,7 @@ class _Rows(Transformed):
         found = _followed(
             self._options, "rows", tracked.outputs, lambda done: reverse_blocks(tracked, chunk_size, done)
         )
-        return _in_structure(tracked, found)
-
-
-def _in_structure(tracked, found):
-    """The blocks of each result where the result is; None and text stay as they are."""
-    blocks = [
-        output if isinstance(output, type(None) | str | bytes) else tracked.nest(blocks)
-        for output, blocks in zip(tracked.outputs, found, strict=True)
-    ]
-    return unflatten(tracked.out_structure, blocks)
+        return in_structure(tracked, found)
 
 
 def _followed(options, title, arrays, compute):
@@ -470,7 +461,7 @@ class _Columns(Transformed):
         metas = [meta for _, meta in tracked.live()]
         push = _Pushforward(tracked)
         found = _followed(self._options, "columns", metas, lambda done: forward_blocks(tracked, push, done))
-        return _in_structure(tracked, found)
+        return in_structure(tracked, found)
 
 
 @_exact
@@ -585,12 +576,12 @@ class _Product(Transformed):
             tracked = track_call("hvp", self._f, tuple(args), kwargs, self._which)
         except TypeError:
             name = function_name(self._f)
-            if "args" in kwargs and not _accepts(self._f, (*args, vector), kwargs):
+            if "args" in kwargs and not accepts(self._f, (*args, vector), kwargs):
                 raise TypeError(
                     f"hvp: '{name}' has no parameter args: hvp(f)(*args, vector) takes the arguments of '{name}' one "
                     "by one, and the vector last, hvp(f)(x, 2.0, v)"
                 ) from None
-            if _accepts(self._f, args, kwargs) or not _accepts(self._f, (*args, vector), kwargs):
+            if accepts(self._f, args, kwargs) or not accepts(self._f, (*args, vector), kwargs):
                 raise
             text = (
                 f"hvp: the vector, the last argument, is missing: hvp(f)(*args, vector), with all arguments of '{name}'"
@@ -632,17 +623,6 @@ def _broadcasts(shape, result):
     return len(shape) <= len(result) and all(
         n in (1, m) for n, m in zip(reversed(shape), reversed(result), strict=False)
     )
-
-
-def _accepts(function, args, kwargs):
-    """Whether the function can be called so; True where it does not say."""
-    try:
-        inspect.signature(function).bind(*args, **kwargs)
-    except ValueError:  # compiled
-        return True
-    except TypeError:
-        return False
-    return True
 
 
 def _checked(name, f, argnums, argnames, adopt, unknown=None):
