@@ -690,7 +690,12 @@ def _adopted_or_elsewhere(followed):
             "This line runs in another thread than the transform, which adoption does not reach: call it in the "
             "transform's own thread, where float() and functions of math are recorded. "
         )
-    return "In arraygrad.grad(f, adopt=True) float() and functions of math are recorded. "
+    if followed:
+        return "In arraygrad.grad(f, adopt=True) float() and functions of math are recorded. "
+    return (
+        "In functions that arraygrad.grad(f) or arraygrad.adopt(f) calls, float() and functions of math are recorded; "
+        "what such a function keeps after its call is a Tensor, x.detach() of it a constant. "
+    )
 
 
 def _checked(name, policy):

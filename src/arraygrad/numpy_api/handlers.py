@@ -544,7 +544,7 @@ def _unsupported(name, ufunc=None):
     if name in _WRITERS:
         return TypeError(
             f"{place()}: {name} is not differentiated: it writes plain numbers, which have no gradient, and was called "
-            "with a Tensor. Give it the values, t.detach().numpy(), or call it outside of the function that is "
+            "with a Tensor. Give it t.numpy(), the values, which are detached, or call it outside of the function that is "
             "differentiated"
         )
     return TypeError(
