@@ -544,8 +544,8 @@ def _unsupported(name, ufunc=None):
     if name in _WRITERS:
         return TypeError(
             f"{place()}: {name} is not differentiated: it writes plain numbers, which have no gradient, and was called "
-            "with a Tensor. Give it t.numpy(), the values, which are detached, or call it outside of the function that is "
-            "differentiated"
+            "with a Tensor. Give it t.numpy(), the values, which are detached, or call it outside of the function that "
+            "is differentiated"
         )
     return TypeError(
         f"{place()}: {name} is not differentiated by arraygrad and was called with a Tensor: compose it from "
