@@ -27,7 +27,10 @@ __all__ = []
 
 LEIBNIZ = "Leibniz' rule"
 JUMPS = "the gradient under the integral is not that of the integral: the function jumps where an argument says"
-JUMPS_ADVICE = "Divide the integral there: two, with the place as a limit, each of what holds on its own side"
+JUMPS_ADVICE = (
+    "Divide the integral there: quad(..., points=[place]), or two, with the place as a limit, each of what holds on its "
+    "own side"
+)
 # Evaluations of QUADPACK's rules for one interval: 21, or 15 at each end of an infinite one.
 _ONE_INTERVAL, _FINE = 30, 1e-6
 
@@ -186,7 +189,7 @@ def _quad_vec(f, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=100e6, l
 FUNCTION, LOWER, UPPER = 0, 1, 2  # what the inner integral of dblquad asks for
 
 
-@CHAPTER.composition("dblquad", "a b args", LEIBNIZ)
+@CHAPTER.composition("dblquad", "a b gfun hfun args", LEIBNIZ)
 def _dblquad(func, a, b, gfun, hfun, args=(), epsabs=1.49e-8, epsrel=1.49e-8):
     # The function and its limits are lifted together, as all three may read the same values of the program. Limits that
     # are numbers are parameters.

@@ -144,7 +144,7 @@ def _nested(name, f, a, b, bounds, parameters, tolerances, known):
     return _iterated(a, b, tuple(parameters), f, _Region(f"scipy.integrate.{name}", plain, tolerances, known))
 
 
-@CHAPTER.composition("tplquad", "a b args", LEIBNIZ)
+@CHAPTER.composition("tplquad", "a b gfun hfun qfun rfun args", LEIBNIZ)
 def _tplquad(func, a, b, gfun, hfun, qfun, rfun, args=(), epsabs=1.49e-8, epsrel=1.49e-8):
     bounds = [(gfun, hfun), (qfun, rfun)]
     if _moves(bounds):
