@@ -431,3 +431,27 @@ def test_a_constant_as_text_has_the_text_of_the_plain_call():
     for found, expected in zip(seen, plain, strict=True):
         assert found.dtype == expected.dtype
         assert found.tolist() == expected.tolist()
+
+
+FIRST = {
+    "plistlib": "import plistlib\n    v = plistlib.loads(f'<plist><real>{x}</real></plist>'.encode())",
+    "tomllib": "import tomllib\n    v = tomllib.loads(f'v = {x}')['v']",
+    "json": "from json import loads\n    v = loads(f'[{x}]')[0]",
+    "decimal": "from decimal import Decimal\n    v = float(Decimal(f'{x}'))",
+    "csv": "import csv\n    v = next(csv.reader([f'{x}'], quoting=csv.QUOTE_NONNUMERIC))[0]",
+    "locale": "import locale\n    v = locale.atof(f'{x}')",
+}
+
+
+@pytest.mark.parametrize("body", FIRST.values(), ids=FIRST)
+def test_the_first_import_of_a_module_in_a_functions_body_is_seen(body):
+    code = f"import arraygrad as ag\ndef f(x):\n    {body}\n    return x * v\nprint(ag.grad(f)(0.7))\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) == 0.7
+    assert "a number is read from text that was made of a Tensor" in done.stderr
+
+
+def test_the_first_gradient_of_a_process_loads_no_module_that_reads_text():
+    code = "import sys, arraygrad as ag\nag.grad(lambda x: x * x)(0.7)\nprint(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"plistlib", "tomllib", "csv", "decimal", "fractions", "pandas"} & set(loaded)

@@ -27,18 +27,10 @@ Guarded by tests/adoption/test_numbers_read_from_text.py.
 
 import __future__
 
-import ast
-import csv
-import decimal
-import fractions
 import functools
-import json
-import locale
-import plistlib
+import importlib
 import re
-import subprocess
 import sys
-import tomllib
 import types
 
 import numpy
@@ -49,11 +41,14 @@ from arraygrad.adoption.exchange import TEXTS, is_on
 from arraygrad.adoption.table import STAND_INS, stand_in, stand_in_module
 from arraygrad.autograd.source_locations import SourceLocation, warn_at
 
-__all__ = ["LIBRARIES", "METHODS", "READERS", "holds_text", "install", "reader", "refresh", "tell_method", "tell_read"]
+__all__ = [
+    "LIBRARIES", "METHODS", "READERS", "holds_text", "install", "load", "reader", "refresh", "tell_method", "tell_read",
+]  # fmt: skip
 
 PASSES_ERRORS_ON = True  # what is raised here is the real function's: autograd.source_locations
 _LEAVES = 4096  # so many numbers of a result are compared
 _COMMON = (0.0, 1.0, -1.0)
+_OF_NUMBERS = frozenset(("decimal", "_decimal", "_pydecimal", "fractions"))  # modules of classes of numbers
 _NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
@@ -81,7 +76,9 @@ def _numbers_in(found, numbers_found):
     """The floating-point numbers of nested containers and arrays, at most `_LEAVES` of them, appended to a list."""
     if len(numbers_found) >= _LEAVES:
         return numbers_found
-    if isinstance(found, float | decimal.Decimal | fractions.Fraction):
+    if isinstance(found, float):
+        numbers_found.append(found)
+    elif hasattr(found, "as_integer_ratio") and any(base.__module__ in _OF_NUMBERS for base in type(found).__mro__):
         numbers_found.append(float(found))
     elif isinstance(found, complex):
         numbers_found += [found.real, found.imag]
@@ -129,7 +126,7 @@ def tell_method(obj, name, args, found, frame):
         found = [numbers_written(str(part)) for part in args]
     elif name == "create_decimal":  # to the digits of its context
         found = [found, numbers_written(str(args[0]) if args else "")]
-    elif name == "decode" and not isinstance(obj, json.JSONDecoder):
+    elif name == "decode" and type(obj).__name__ != "JSONDecoder":
         return
     tell_read(found, frame)
 
@@ -253,7 +250,7 @@ def _given(real):
 
     @functools.wraps(real)
     def call(*args, **kwargs):
-        if TEXTS and is_on() and (real is not subprocess.run or "stdout" in kwargs or kwargs.get("capture_output")):
+        if TEXTS and is_on() and (real.__name__ != "run" or "stdout" in kwargs or kwargs.get("capture_output")):
             _tell_given(args, kwargs, sys._getframe(1))
         return real(*args, **kwargs)
 
@@ -279,21 +276,19 @@ class _NumberClass(StandInClass):
         return found
 
 
-# (module, what is read there, what makes the stand-in of it).
-READERS = (
-    (json, ("load", "loads"), reader),
-    (tomllib, ("load", "loads"), reader),
-    (plistlib, ("load", "loads"), reader),
-    (locale, ("atof",), reader),
-    (ast, ("literal_eval",), reader),
-    (decimal, ("Decimal",), _NumberClass.of),
-    (fractions, ("Fraction",), _NumberClass.of),
-    (csv, ("reader",), _rows),
-    (csv, ("DictReader",), _DictReaderClass.of),
-    (subprocess, ("run", "check_output", "getoutput", "getstatusoutput"), _given),
-    (subprocess, ("Popen",), _ProcessClass.of),
-)
-# Libraries, and what they read: known when the program has loaded them.
+# Modules of the standard library, what reads there, and what makes the stand-in of it; known when they are loaded.
+READERS = {
+    "json": {"load loads": reader},
+    "tomllib": {"load loads": reader},
+    "plistlib": {"load loads": reader},
+    "locale": {"atof": reader},
+    "ast": {"literal_eval": reader},
+    "decimal": {"Decimal": _NumberClass.of},
+    "fractions": {"Fraction": _NumberClass.of},
+    "csv": {"reader": _rows, "DictReader": _DictReaderClass.of},
+    "subprocess": {"run check_output getoutput getstatusoutput": _given, "Popen": _ProcessClass.of},
+}
+# Other libraries, and what reads there.
 LIBRARIES = {
     "pandas": (
         "eval read_clipboard read_csv read_fwf read_html read_json read_sql read_sql_query read_table read_xml "
@@ -308,28 +303,37 @@ LIBRARIES = {
     "tomli": "load loads",
     "msgpack": "unpackb",
 }
+_MODULES = READERS | {name: {names: reader} for name, names in LIBRARIES.items()}
 
 
 def install():
-    """Put what reads numbers in the standard library, and `eval`, `exec` and `compile`, into the table."""
-    for module, names, make in READERS:
-        for name in names:
-            real = getattr(module, name)
-            stand_in(real, make(real))
-    for module in dict.fromkeys(module for module, _, _ in READERS):
-        stand_in_module(module)
+    """Put `eval`, `exec` and `compile` into the table, and the modules that are loaded."""
     for real, other in ((eval, _eval), (exec, _exec), (compile, _compile)):
         stand_in(real, other)
+    refresh()
 
 
 def refresh():
-    """Put what reads numbers in `LIBRARIES` into the table, where they are loaded by now; whether any was new."""
-    new = [name for name in LIBRARIES if name in sys.modules and id(sys.modules[name]) not in STAND_INS]
+    """Put what reads numbers in modules that are loaded by now into the table; whether any was new."""
+    new = [name for name in _MODULES if name in sys.modules and id(sys.modules[name]) not in STAND_INS]
     for name in new:
         module = sys.modules[name]
-        for reads in LIBRARIES[name].split():
-            real = getattr(module, reads, None)
-            if isinstance(real, types.FunctionType | types.BuiltinFunctionType):
-                stand_in(real, reader(real))
+        for names, make in _MODULES[name].items():
+            for reads in names.split():
+                real = getattr(module, reads, None)
+                if isinstance(real, types.FunctionType | types.BuiltinFunctionType | type):
+                    stand_in(real, make(real))
         stand_in_module(module)
     return bool(new)
+
+
+def load(names):
+    """Load those of the modules with these names that code will import: what stands in for them must be there."""
+    new = [name for name in names if name in _MODULES and name not in sys.modules]
+    for name in new:
+        try:
+            importlib.import_module(name)
+        except ImportError:  # the program's affair, when it comes to that
+            continue
+    if new:
+        refresh()

@@ -28,8 +28,8 @@ __all__ = []
 LEIBNIZ = "Leibniz' rule"
 JUMPS = "the gradient under the integral is not that of the integral: the function jumps where an argument says"
 JUMPS_ADVICE = (
-    "Divide the integral there: quad(..., points=[place]), or two, with the place as a limit, each of what holds on its "
-    "own side"
+    "Divide the integral there: quad(..., points=[place]), or two, with the place as a limit, each of what holds on "
+    "its own side"
 )
 # Evaluations of QUADPACK's rules for one interval: 21, or 15 at each end of an infinite one.
 _ONE_INTERVAL, _FINE = 30, 1e-6
