@@ -55,6 +55,8 @@ TEXTS = {
     "thousands": lambda x: f"{x * 12345.6:,.3f}".replace(",", ""),
     "percent": lambda x: "%.7f" % (x * 1.5),
     "percent of a tuple": lambda x: "%s%.3e" % ("", x * 1.5),  # noqa: UP031
+    "percent with digits": lambda x: "%.*f" % (9, x * 1.5),  # noqa: UP031
+    "vectorize": lambda x: str(np.vectorize(str)(np.array([x * 1.5]))[0]),
     "percent sign": lambda x: f"{x * 1.5:.3%}"[:-1],
     "logged": lambda x: _logged("%.6f", x * 1.5),
 }
@@ -94,6 +96,13 @@ def _of_database(text):
     return sqlite3.connect(":memory:").execute("select cast(? as real)", (text,))
 
 
+def _of_rows(text):
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table t (v real)")
+    connection.execute("insert into t values (?)", (text,))
+    return connection
+
+
 READERS = {
     "exec": _by_exec,
     "exec in the function's names": _by_local_exec,
@@ -115,6 +124,9 @@ READERS = {
     "asarray of an array of text": lambda text: np.asarray(np.array([text]), float)[0],
     "array of nested text": lambda text: np.array([["2.5", text]], float)[0, 1],
     "fromfile": _of_file,
+    "fromregex": lambda text: np.fromregex(io.StringIO(f"v={text}\n"), r"v=(\S+)", [("v", float)])["v"][0],
+    "genfromtxt with names": lambda text: np.genfromtxt(io.StringIO(f"{text},2"), delimiter=",", names="a,b")["a"],
+    "a query in a loop": lambda text: sum(row[0] for row in _of_rows(text).execute("select v from t")),
     "locale.atof": lambda text: locale.atof(text),
     "plistlib.loads": lambda text: plistlib.loads(f"<plist><real>{float(text)!r}</real></plist>".encode()),
     "JSONDecoder": lambda text: json.JSONDecoder().decode(f"[{text}]")[0],
@@ -313,6 +325,7 @@ TABLES = {
     "read_json": lambda pd, text: pd.read_json(io.StringIO(f'[{{"v": {text}}}]'))["v"][0],
     "to_numeric": lambda pd, text: pd.to_numeric(pd.Series([text])).iloc[0],
     "to_numeric of a list": lambda pd, text: pd.to_numeric([text])[0],
+    "DataFrame.eval": lambda pd, text: pd.DataFrame({"v": [1.0]}).eval(f"v * {text}").iloc[0],
     "Series.astype": lambda pd, text: pd.Series([text, "2.5"]).astype(float).iloc[0],
     "DataFrame.astype": lambda pd, text: pd.DataFrame({"v": [text]}).astype({"v": float})["v"].iloc[0],
 }

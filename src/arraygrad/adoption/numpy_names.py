@@ -46,7 +46,7 @@ _COPIES = {_CopyMode.ALWAYS: True, _CopyMode.NEVER: False, _CopyMode.IF_NEEDED: 
 # Make an array without another; arange and full have functions of their own.
 _FRESH = (CREATORS | {"fromfunction", "load"}) - {"arange", "full"}
 # Make an array of the numbers in a text.
-_READ = ("fromfile", "fromstring", "genfromtxt", "loadtxt")
+_READ = ("fromfile", "fromregex", "fromstring", "genfromtxt", "loadtxt")
 # Make an array of the values of another, in memory of its own or in that of the other.
 _OF_AN_ARRAY = LIKE | {"copy", "diag", "diagflat", "meshgrid", "repeat", "tile", "vander"}
 # Take a sequence of arrays: NumPy sees the Tensors among them itself, but not those in lists among them.

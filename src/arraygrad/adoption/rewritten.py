@@ -47,7 +47,7 @@ from arraygrad.adoption.exchange import TEXTS, is_on, makes_tensors
 from arraygrad.adoption.filled_caches import Caches, item, key_made, looked_up
 from arraygrad.adoption.identity_comparisons import codes_of
 from arraygrad.adoption.table import stand_in_for
-from arraygrad.adoption.text_names import METHODS, holds_text, tell_method
+from arraygrad.adoption.text_names import METHODS, holds_text, rows_of, tell_method
 from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of
 from arraygrad.autograd.python_numbers import rounds
 from arraygrad.core.inplace import as_scalar
@@ -112,6 +112,7 @@ def _method(array, name, *args, **kwargs):
         found = getattr(array, name)(*args, **kwargs)
         if TEXTS and is_on():
             tell_method(array, name, args, found, sys._getframe(1))
+            return rows_of(name, args, found)
         return found
     if type(array) is numpy.ndarray and makes_tensors() and holds_tensors((args, tuple(kwargs.values()))):
         return stand_in_for(getattr(numpy, name))(array, *args, **kwargs)

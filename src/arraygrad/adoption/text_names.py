@@ -42,7 +42,8 @@ from arraygrad.adoption.table import STAND_INS, stand_in, stand_in_module
 from arraygrad.autograd.source_locations import SourceLocation, warn_at
 
 __all__ = [
-    "LIBRARIES", "METHODS", "READERS", "holds_text", "install", "load", "reader", "refresh", "tell_method", "tell_read",
+    "LIBRARIES", "METHODS", "READERS", "Rows", "holds_text", "install", "load", "reader", "refresh", "rows_of",
+    "tell_method", "tell_read",
 ]  # fmt: skip
 
 PASSES_ERRORS_ON = True  # what is raised here is the real function's: autograd.source_locations
@@ -53,7 +54,7 @@ _NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 # Methods that read numbers from text (5). `execute` is asked for the text of its query, all others for their result.
-METHODS = frozenset("create_decimal decode execute fetchall fetchmany fetchone getfloat raw_decode".split())
+METHODS = frozenset("create_decimal decode eval execute fetchall fetchmany fetchone getfloat raw_decode".split())
 
 
 def tell_read(found, frame):
@@ -90,10 +91,15 @@ def _numbers_in(found, numbers_found):
             _numbers_in(item, numbers_found)
     elif type(found) is numpy.ndarray:
         flat = found.ravel()[:_LEAVES]
-        if found.dtype.kind in "fc":
+        if found.dtype.names:
+            for name in found.dtype.names:
+                _numbers_in(flat[name], numbers_found)
+        elif found.dtype.kind in "fc":
             numbers_found += flat.real.tolist() + flat.imag.tolist()
         elif found.dtype.kind == "O":
             _numbers_in(flat.tolist(), numbers_found)
+    elif isinstance(found, numpy.void) and found.dtype.names:
+        _numbers_in(found.reshape(1), numbers_found)
     elif type(getattr(found, "array", None)) is numpy.ndarray:  # a Tensor
         _numbers_in(found.array, numbers_found)
     elif hasattr(type(found), "to_numpy"):  # a table, a column
@@ -117,13 +123,23 @@ def holds_text(data):
     return False
 
 
+def _is_query(args):
+    return bool(args) and isinstance(args[0], str) and args[0].lstrip()[:6].lower() == "select"
+
+
+def rows_of(name, args, found):
+    """What a method has given; what a query gives with its rows looked at, where the program loops over it."""
+    return Rows(found) if name == "execute" and _is_query(args) and hasattr(found, "fetchone") else found
+
+
 def tell_method(obj, name, args, found, frame):
     """Warn where a method of `METHODS`, or `astype` of text, has `found` a number that was written of a Tensor."""
     if name == "execute":
-        query = args[0] if args and isinstance(args[0], str) else ""
-        if not query.lstrip()[:6].lower() == "select":
+        if not _is_query(args):
             return
         found = [numbers_written(str(part)) for part in args]
+    elif name == "eval":  # of a table of pandas
+        found = [found, numbers_written(str(args[0]) if args else "")]
     elif name == "create_decimal":  # to the digits of its context
         found = [found, numbers_written(str(args[0]) if args else "")]
     elif name == "decode" and type(obj).__name__ != "JSONDecoder":
@@ -182,8 +198,8 @@ def _compile(source, filename, mode, flags=0, dont_inherit=False, optimize=-1, *
     return compile(source, filename, mode, flags | inherited, True, optimize, **kwargs)
 
 
-class _Rows:
-    """What csv.reader gives, whose rows are looked at (4)."""
+class Rows:
+    """What csv.reader and a query give, whose rows are looked at (4)."""
 
     def __init__(self, real):
         self._real = real
@@ -205,7 +221,7 @@ def _rows(real):
     @functools.wraps(real)
     def read(*args, **kwargs):
         found = real(*args, **kwargs)
-        return _Rows(found) if is_on() else found
+        return Rows(found) if is_on() else found
 
     return read
 
@@ -216,7 +232,7 @@ class _DictReaderClass(StandInClass):
     def __call__(cls, *args, **kwargs):
         found = cls._real(*args, **kwargs)
         if is_on():
-            found.reader = _Rows(found.reader)
+            found.reader = Rows(found.reader)
         return found
 
 

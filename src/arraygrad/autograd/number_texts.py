@@ -11,7 +11,8 @@ from arraygrad.autograd.instructions import start_of, steps_of
 
 __all__ = ["formats", "logs", "shown", "text_filled"]
 
-_FIELD = re.compile(r"%(?:\(\w*\))?[-+ #0]*(?:\d+|\*)?(\.\d+)?[hlL]?([eEfFgG])")
+_FIELD = re.compile(r"%(?:\(\w*\))?[-+ #0]*(?:\d+|\*)?(\.(?:\d+|\*))?[hlL]?([eEfFgG])")
+_MOST_DIGITS = 17  # that a number of `%.*f` may have
 
 
 def logs(frame):
@@ -36,7 +37,11 @@ def text_filled(frame):
 
 def shown(text, value):
     """What a text with `%` in it may show of a number: a text for each of its fields."""
-    return {f"%{digits}{kind}" % value for digits, kind in _FIELD.findall(text)}
+    found = set()
+    for digits, kind in _FIELD.findall(text):
+        for one in [f".{n}" for n in range(_MOST_DIGITS + 1)] if digits == ".*" else (digits,):
+            found.add(f"%{one}{kind}" % value)
+    return found
 
 
 def _format_of(frame):
