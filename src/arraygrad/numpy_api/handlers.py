@@ -556,9 +556,9 @@ def _unsupported(name, ufunc=None):
         )
     if name in _WRITERS:
         return TypeError(
-            f"{place()}: {name} is not differentiated: it writes plain numbers, which have no gradient, and was called "
-            "with a Tensor. Give it t.numpy(), the values, which are detached, or call it outside of the function that "
-            "is differentiated"
+            f"{place()}: {name} is not differentiated by arraygrad: it writes plain numbers, without a gradient, and "
+            "was called with a Tensor. Give it t.numpy(), the values, which are detached, or call it outside of the "
+            "function that is differentiated"
         )
     return TypeError(
         f"{place()}: {name} is not differentiated by arraygrad and was called with a Tensor: compose it from "
