@@ -32,6 +32,7 @@ docs/reliability.md, tests/reliability/test_idioms.py.
 
 from __future__ import annotations
 
+import ast
 import contextvars
 import dis
 import sys
@@ -45,7 +46,15 @@ from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
 from arraygrad.autograd.of_libraries import MASKED, of_target, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, holder_of_numbers, metric, recorded_name
 from arraygrad.autograd.of_scipy import way_out_of_scipy
-from arraygrad.autograd.source_locations import SourceLocation, own_frame, source_of, warn_at, where_text
+from arraygrad.autograd.source_locations import (
+    SourceLocation,
+    object_of,
+    own_frame,
+    parsed,
+    source_of,
+    warn_at,
+    where_text,
+)
 from arraygrad.core.adopted import note_text
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.inplace import as_scalar, is_scalar
@@ -537,6 +546,8 @@ def conversion_refused(t, how):
         text += "compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
     elif not called and of_an_array(at.expression):
         text += of_an_array(at.expression)
+    elif not called and is_of_operators(at.expression) and _has_masked(at):
+        text += MASKED
     elif not called and is_of_operators(at.expression):
         text += (
             "A list that holds Tensors, or a masked array, stands beside an array there: make the list an array "
@@ -557,6 +568,12 @@ def conversion_refused(t, how):
         "t.detach() and t.numpy() give the values without a gradient; arraygrad.testing.assert_allclose compares them."
     )
     return _known(followed_by(t), TypeError(text))
+
+
+def _has_masked(at):
+    """Whether a masked array stands in an expression under a name."""
+    nodes = ast.walk(parsed(at.expression) or ast.Module([], []))
+    return any(type(object_of(node, at.frame)).__module__.startswith("numpy.ma") for node in nodes)
 
 
 def adopting():
