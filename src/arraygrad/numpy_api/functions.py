@@ -587,13 +587,18 @@ def _shares_memory(a, b, /, max_work=None):
 @implements("array2string")
 def _array2string(a, *args, **kwargs):
     """Text of the values, as numpy.array2string has it."""
-    return note_text(numpy.array2string(host(a), *args, **kwargs))
+    return _noted(a, numpy.array2string(host(a), *args, **kwargs))
 
 
 @implements("array_str")
 def _array_str(a, max_line_width=None, precision=None, suppress_small=None):
     """Text of the values, as numpy.array_str has it."""
-    return note_text(numpy.array_str(host(a), max_line_width, precision, suppress_small))
+    return _noted(a, numpy.array_str(host(a), max_line_width, precision, suppress_small))
+
+
+def _noted(a, text):
+    """Text of `a`; who reads a number from it is told where `a` has a gradient to lose."""
+    return note_text(text) if isinstance(a, Tensor) and a.requires_grad else text
 
 
 @functools.cache
