@@ -30,8 +30,8 @@ from arraygrad.ops._axes import counted_by, positions
 
 __all__ = [
     "FUNCTIONS", "OUT", "VALUED", "F", "as_plain", "axes_of", "backend_among", "beside", "core_axes", "host",
-    "implements", "keeps_one_row", "moved_onto", "not_written", "pick", "refuse", "refuse_cut", "tensor_among",
-    "tensor_of", "tensors", "with_bits",
+    "host_key", "implements", "keeps_one_row", "moved_onto", "not_written", "pick", "refuse", "refuse_cut",
+    "tensor_among", "tensor_of", "tensors", "with_bits",
 ]  # fmt: skip
 
 # numpy function -> function of Tensors with the same signature
@@ -616,6 +616,14 @@ def keeps_one_row(shape):
 @implements("array_repr")
 def _array_repr(arr, max_line_width=None, precision=None, suppress_small=None):
     return repr(arr)
+
+
+def host_key(indices):
+    if isinstance(indices, tuple):
+        return tuple([host_key(i) for i in indices])
+    if isinstance(indices, Tensor | list | numpy.ndarray) or hasattr(type(indices), "__cuda_array_interface__"):
+        return host(indices)
+    return indices
 
 
 def host(arg):

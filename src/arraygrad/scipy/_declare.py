@@ -38,10 +38,19 @@ from arraygrad.namespaces.kinks import hands_on_nothing, standing_for
 from arraygrad.scipy import OLDEST, serves
 from arraygrad.scipy._agreement import agreed, all_nan
 from arraygrad.scipy._core import over_core
-from arraygrad.scipy._guards import NotDifferentiable, guarded, holds_tensor, kind_of, mirror, raw, watched
+from arraygrad.scipy._guards import (
+    NotDifferentiable,
+    guarded,
+    holds_tensor,
+    is_recorded_matrix,
+    kind_of,
+    mirror,
+    raw,
+    watched,
+)
 from arraygrad.scipy._libraries import is_foreign, library_of, namesake, same_memory
 from arraygrad.scipy._on_host import composed_on, gradients_on
-from arraygrad.scipy._signatures import binder, parsed, signature_of
+from arraygrad.scipy._signatures import binder, by_former_names, parsed, signature_of
 
 __all__ = [
     "REGISTRY", "Chapter", "Rule", "composed", "composition", "constant", "formulas", "gradients_of_composition",
@@ -256,8 +265,9 @@ def composition(name, original, of, source, *, order="any"):
         @functools.wraps(original)
         def call(*args, **kwargs):
             leaves = flatten((args, kwargs))[0]  # functions in a list, such as events, too
-            if any(isinstance(leaf, Tensor) or (callable(leaf) and depends(leaf)) for leaf in leaves):
-                lost = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad]
+            matrices = [leaf for leaf in leaves if is_recorded_matrix(leaf)]
+            if matrices or any(isinstance(leaf, Tensor) or (callable(leaf) and depends(leaf)) for leaf in leaves):
+                lost = matrices or [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad]
                 called = [leaf for leaf in leaves if callable(leaf) and not isinstance(leaf, (Tensor, type))]
                 with watching(f"scipy.{name}", called, lost or any(map(depends, called))):
                     if called:
@@ -280,8 +290,8 @@ def composition(name, original, of, source, *, order="any"):
             with watching(f"scipy.{name}", leaks, True):
                 return function(*args, **kwargs)
 
-        rule.function = call
-        return _named_function(call, name, original)
+        rule.function = by_former_names(call, original)
+        return _named_function(rule.function, name, original)
 
     return declare
 
@@ -401,9 +411,9 @@ def register(rule):
                 return found
         return _call(rule, args, kwargs)
 
-    rule.function = call
+    rule.function = by_former_names(call, rule.values)
     rule.node = type(_camel(rule.name), (_Values,), {"__module__": __name__, "__doc__": f"A call of {rule.name}."})
-    return _named_function(call, rule.name, rule.values)
+    return _named_function(rule.function, rule.name, rule.values)
 
 
 def _named_function(call, name, original):

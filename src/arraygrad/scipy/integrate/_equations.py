@@ -289,7 +289,8 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
             tcrit=None, h0=0.0, hmax=0.0, hmin=0.0, ixpr=0, mxstep=0, mxhnil=0, mxordn=12, mxords=5, printmessg=0,
             tfirst=False):  # fmt: skip
     if Dfun is not None:
-        Dfun = plain(Dfun)
+        jac = plain(Dfun, Arguments(bound("scipy.integrate.odeint", args)).raw())
+        Dfun = jac if tfirst else lambda t, y: jac(y, t)
     slope = func if tfirst else _swapped(func)
     if tracked(t):
         slope, args, Dfun = _timed(slope, np.asarray(raw(t), dtype=float)), (*args, t), None

@@ -290,8 +290,20 @@ def _eigvals(a):
     return NAMES["eig"](ag.asarray(a))[0]
 
 
+def _selected(w, select, select_range):
+    """Those of the ascending eigenvalues that SciPy's `select` names: all, by value in (low, high], or by index."""
+    which = select.lower()[0] if isinstance(select, str) else "avi"[select]
+    if which == "a":
+        return w
+    low, high = np.asarray(raw(select_range))
+    if which == "i":
+        return w[int(low) : int(high) + 1]
+    values = np.asarray(raw(w))
+    return w[np.flatnonzero((low < values) & (values <= high))]
+
+
 @by_composition("eigh_tridiagonal", "d e", "the table: Giles (2008)", core="d(n),e(m)->(p),(n,p)", each=True)
-def _eigh_tridiagonal(d, e, eigvals_only=False):
+def _eigh_tridiagonal(d, e, eigvals_only=False, select="a", select_range=None):
     d, e = ag.asarray(d), ag.asarray(e)
     n = shape_of(d)[0]
     if not eigvals_only:
@@ -300,12 +312,12 @@ def _eigh_tridiagonal(d, e, eigvals_only=False):
             "matrix for the vectors"
         )
     matrix = ag.pad(e[:, None] * np.eye(n - 1), ((1, 0), (0, 1))) + d[:, None] * np.eye(n)
-    return NAMES["eigvalsh"](matrix)
+    return _selected(NAMES["eigvalsh"](matrix), select, select_range)
 
 
 @by_composition("eigvalsh_tridiagonal", "d e", "the table: Giles (2008)", core="d(n),e(m)->(p)", each=True)
-def _eigvalsh_tridiagonal(d, e):
-    return _eigh_tridiagonal(d, e, True)
+def _eigvalsh_tridiagonal(d, e, select="a", select_range=None):
+    return _eigh_tridiagonal(d, e, True, select, select_range)
 
 
 # -- polar decomposition, and bases ----------------------------------------------------------------------------------
