@@ -1,7 +1,7 @@
 """The class of callbacks that help a solver alone (Jacobians, slopes, Hessians): they are called as SciPy calls them.
 
-Each is called with the variables in SciPy's order and all further arguments, as plain numbers. The reference is the same
-call without Tensors, and differences of it.
+Each is called with the variables in SciPy's order and all further arguments, as plain numbers. The reference is the
+same call without Tensors, and differences of it.
 """
 
 import numpy as np
@@ -40,7 +40,8 @@ CALLS = {
     "odeint": (lambda note, c, integrate=integrate: integrate.odeint(
         lambda y, t, c: c @ y, np.ones(2), TIMES, args=(c,), Dfun=note(lambda y, t, c: c), **TIGHT)[-1], C),
     "odeint, time first": (lambda note, c, integrate=integrate: integrate.odeint(
-        lambda t, y, c: c @ y, np.ones(2), TIMES, args=(c,), Dfun=note(lambda t, y, c: c), tfirst=True, **TIGHT)[-1], C),
+        lambda t, y, c: c @ y, np.ones(2), TIMES, args=(c,), Dfun=note(lambda t, y, c: c), tfirst=True,
+        **TIGHT)[-1], C),
     "odeint, columns": (lambda note, c, integrate=integrate: integrate.odeint(
         lambda y, t, c: c @ y, np.ones(2), TIMES, args=(c,), Dfun=note(lambda y, t, c: c.T), col_deriv=1,
         **TIGHT)[-1], C),

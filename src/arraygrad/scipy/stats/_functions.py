@@ -41,9 +41,7 @@ def _hmean(a, weights=None):
     return 1.0 / _mean(1.0 / a, weights)
 
 
-@of_samples(
-    "pmean", "a p weights", samples="a weights", paired=True, refuse={"p": "0 is a limit"}, inert="dtype"
-)
+@of_samples("pmean", "a p weights", samples="a weights", paired=True, refuse={"p": "0 is a limit"}, inert="dtype")
 def _pmean(a, p, weights=None):
     if np.all(np.asarray(raw(p)) == 0):
         return ag.exp(_mean(ag.log(a), weights))
