@@ -71,6 +71,11 @@ sample("linalg.eig", S, call=lambda f, a: (lambda w, v: (w, abs(v)))(*f(a)), ste
 sample("linalg.eigvals", S)
 sample("linalg.eigh_tridiagonal", X, A[:3], call=lambda f, d, e: f(d, e, eigvals_only=True))
 sample("linalg.eigvalsh_tridiagonal", X, A[:3])
+for _select, _range in (("a", None), ("i", (1, 2)), ("v", (0.0, 4.0)), ("Index", (0, 1)), (2, (3, 3)), ("v", (50, 60))):
+    sample("linalg.eigvalsh_tridiagonal", X, A[:3],
+           call=lambda f, d, e, s=_select, r=_range: f(d, e, select=s, select_range=r))  # fmt: skip
+    sample("linalg.eigh_tridiagonal", X, A[:3],
+           call=lambda f, d, e, s=_select, r=_range: f(d, e, True, select=s, select_range=r))  # fmt: skip
 sample("linalg.polar", S)
 sample("linalg.polar", WIDE, call=lambda f, a: f(a, side="left"))
 sample("linalg.orthogonal_procrustes", TALL, spread(4, 3))

@@ -35,6 +35,11 @@ for _alternative in ("two-sided", "less", "greater"):
     sample("stats.ttest_ind stats.ttest_rel stats.pearsonr stats.linregress", X, spread(4, low=0.4, seed=6),
            call=lambda f, a, b, alternative=_alternative: f(a, b, alternative=alternative))  # fmt: skip
 sample("stats.ttest_ind", X, spread(5, seed=6), call=lambda f, a, b: f(a, b, equal_var=False))
+for _samples in ((X, spread(5, seed=7)), (X, spread(5, seed=7), spread(3, seed=8)), (M, spread(3, 5, seed=7))):
+    sample("stats.f_oneway", *_samples, call=lambda f, *a: f(*a, equal_var=False, axis=-1), step=1e-3)
+for _dtype in (float, np.float64, np.longdouble):
+    sample("stats.gmean stats.hmean", M, call=lambda f, a, dtype=_dtype: f(a, axis=1, dtype=dtype))
+    sample("stats.pmean", M, call=lambda f, a, dtype=_dtype: f(a, 1.7, dtype=dtype))
 sample("stats.f_oneway stats.levene stats.bartlett", X, spread(5, seed=7), spread(3, seed=8), step=1e-3)
 sample("stats.levene", X, spread(5, seed=7), call=lambda f, a, b: f(a, b, center="mean"), step=1e-3)
 sample("stats.chisquare stats.power_divergence", X)

@@ -16,9 +16,9 @@ import numpy
 
 from arraygrad.core.inplace import is_scalar
 from arraygrad.core.operands import held_array, held_number
-from arraygrad.core.tensor import Tensor
+from arraygrad.core.tensor import Tensor, asarray
 
-__all__ = ["asked_again", "number_held", "numbers_held"]
+__all__ = ["UNASKED", "asked_again", "beside_unasked", "number_held", "numbers_held"]
 
 _DEPTH = 32  # how deep lists are looked into
 
@@ -33,6 +33,39 @@ def asked_again(error, args, kwargs, adopting=True):
     if not found:
         raise error
     return args, kwargs
+
+
+# Arguments that NumPy does not look for a protocol in. Functions that write into their arguments have none of them.
+UNASKED = frozenset((
+    "initial", "mean", "constant_values", "end_values", "left", "right", "period", "nan", "posinf", "neginf", "default",
+))  # fmt: skip
+# Names of a function's first argument.
+_FIRST = ("a", "x", "array", "condlist")
+
+
+def beside_unasked(args, kwargs):
+    """(args, kwargs) of a function, its arrays as Tensors where one is in an argument that NumPy asks nothing of.
+
+    NumPy asks the arrays. Not so where the function writes into one of its arguments.
+    """
+    if kwargs.get("out") is not None or kwargs.get("copy", True) is False:
+        return args, kwargs
+    if not any(isinstance(kwargs[name], Tensor) for name in UNASKED.intersection(kwargs)):
+        return args, kwargs
+    named = {key: _as_tensors(x, True) if key in _FIRST else x for key, x in kwargs.items()}
+    return [_as_tensors(x, i == 0) for i, x in enumerate(args)], named
+
+
+def _as_tensors(x, first):
+    """An array, and the arrays in a list, as Tensors; the first argument may be a number or a list of numbers."""
+    if type(x) is list or type(x) is tuple:
+        items = [_as_tensors(item, False) for item in x]
+        if any(new is not old for new, old in zip(items, x, strict=True)):
+            return type(x)(items)
+        return _as_tensors(numpy.asarray(x), False) if first and x else x
+    if first and isinstance(x, int | float | complex):
+        x = numpy.asarray(x)
+    return asarray(x) if isinstance(x, numpy.ndarray) and x.dtype.kind in "biufc" else x
 
 
 def number_held(error, x, adopting=True):

@@ -18,7 +18,7 @@ from arraygrad.core.operands cimport has_tensor
 from arraygrad.core.value cimport TensorBase
 
 from arraygrad.adoption.builtin_answers import CLASSES, gathered, mark_scalar
-from arraygrad.adoption.objects import asked_again
+from arraygrad.adoption.objects import UNASKED, asked_again, beside_unasked
 from arraygrad.adoption.table import UFUNC_METHODS
 from arraygrad.core.tensor import Tensor
 from arraygrad.ops import OPS
@@ -35,9 +35,11 @@ from arraygrad.ops import OPS
 #     `accumulate`, `reduceat`, `outer` and `at` of a ufunc, which take lists in the same way. A function in a class is
 #     a method of its instances, a ufunc is not.
 # (4) An array outside of adoption beside a list (`X * [t, u]`) calls the ufunc without its name, and is refused.
-# (5) The real function runs once, unless it refused an object that gives a Tensor as its array: then it is called with
+# (5) Of some named arguments NumPy asks nothing: `numpy.sum(a, initial=t)`. Beside a Tensor in one of them the function's
+#     arrays are given as Tensors, which NumPy asks.
+# (6) The real function runs once, unless it refused an object that gives a Tensor as its array: then it is called with
 #     that array.
-# (6) Ufuncs make scalars of Python's floats, operators do not, and the graph has the same node for both. So what the
+# (7) Ufuncs make scalars of Python's floats, operators do not, and the graph has the same node for both. So what the
 #     ufunc of an operator makes without axes is marked: Note [Float or scalar of NumPy's] in
 #     adoption/builtin_answers.pyx.
 # Guarded by tests/adoption/test_ufuncs_of_lists.py and test_functions_of_lists.py.
@@ -49,6 +51,7 @@ cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
 
 cdef frozenset ufunc_methods = UFUNC_METHODS
+cdef frozenset unasked = UNASKED
 cdef object tensor_type = Tensor
 cdef frozenset of_operators = frozenset(
     getattr(numpy, name, None) for op in OPS.values() if op.entry.operator for name in op.entry.numpy
@@ -67,7 +70,7 @@ cdef class OfLists:
     cdef object real
     cdef Py_ssize_t inputs                  # how many arguments may be lists of Tensors; if without end, named ones too
     cdef Form form                          # what a list among them is
-    cdef bint is_operator                   # the ufunc of an operator of Python's (6)
+    cdef bint is_operator                   # the ufunc of an operator of Python's (7)
 
     def __cinit__(self):
         self.called = <void*>serve
@@ -175,6 +178,8 @@ cdef PyObject* serve(PyObject* this, PyObject** args, size_t nargsf, PyObject* n
                     return called_with_lists(self, args, given, names)
             elif kind == &PyRange_Type and self.form == ARRAY_OR_RANGE:
                 return called_with_lists(self, args, given, names)
+            elif i >= given and kind == <PyTypeObject*>tensor_type and (<tuple>names)[i - given] in unasked:
+                return called_with_lists(self, args, given, names)
     found = PyObject_Vectorcall(<PyObject*>self.real, args, nargsf, names)
     if found == NULL and arraygrad_adopting != NULL and (
         PyErr_ExceptionMatches(TypeError) or PyErr_ExceptionMatches(ValueError)
@@ -193,7 +198,7 @@ cdef PyObject* called_with_lists(OfLists self, PyObject** args, Py_ssize_t given
 
 
 cdef PyObject* called_again(OfLists self, PyObject** args, Py_ssize_t given, PyObject* names) except NULL:
-    """After an error: a call with the arrays that objects among the arguments give (5), or the error."""
+    """After an error: a call with the arrays that objects among the arguments give (6), or the error."""
     cdef PyObject* kind = NULL
     cdef PyObject* error = NULL
     cdef PyObject* trace = NULL
@@ -228,6 +233,8 @@ cdef object of_lists(object function, tuple args, dict kwargs, Py_ssize_t inputs
     given += args[inputs:]
     if inputs == PY_SSIZE_T_MAX:
         kwargs = {name: array_of(x, form) for name, x in kwargs.items()}
+    if kwargs:
+        given, kwargs = beside_unasked(given, kwargs)
     try:
         return function(*given, **kwargs)
     except (TypeError, ValueError) as error:

@@ -131,7 +131,7 @@ def at_kinks(xp, ordinary, g, x, ans, spread=None, *, square=True, straight=Fals
     g, ans : Tensor
         The gradient of the norm, and the norm, or what is zero where that is.
     x : Tensor
-        What is zero where `ans` is, of the shape of `ordinary`.
+        What is zero where `ans` is, of a shape that broadcasts to that of `ordinary`.
     spread : callable, optional
         Gives an array of the shape of `ans` the axes of x, of length one where they were reduced.
     square : bool
@@ -144,6 +144,8 @@ def at_kinks(xp, ordinary, g, x, ans, spread=None, *, square=True, straight=Fals
     if found is None:
         return ordinary
     zero, limit, lost = found
+    if x.shape != ordinary.shape:  # an operand that was broadcast
+        x = xp.broadcast_to(x, ordinary.shape)
     at_zero = spread(zero)
     if limit is None:
         return xp.where(at_zero & spread(lost), math.nan, xp.where(at_zero, 0.0, ordinary))

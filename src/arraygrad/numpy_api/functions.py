@@ -30,8 +30,8 @@ from arraygrad.ops._axes import counted_by, positions
 
 __all__ = [
     "FUNCTIONS", "OUT", "VALUED", "F", "as_plain", "axes_of", "backend_among", "beside", "core_axes", "host",
-    "implements", "keeps_one_row", "moved_onto", "not_written", "pick", "refuse", "refuse_cut", "tensor_among",
-    "tensor_of", "tensors", "with_bits",
+    "host_key", "implements", "keeps_one_row", "moved_onto", "not_written", "pick", "refuse", "refuse_cut",
+    "tensor_among", "tensor_of", "tensors", "with_bits",
 ]  # fmt: skip
 
 # numpy function -> function of Tensors with the same signature
@@ -587,13 +587,18 @@ def _shares_memory(a, b, /, max_work=None):
 @implements("array2string")
 def _array2string(a, *args, **kwargs):
     """Text of the values, as numpy.array2string has it."""
-    return note_text(numpy.array2string(host(a), *args, **kwargs))
+    return _noted(a, numpy.array2string(host(a), *args, **kwargs))
 
 
 @implements("array_str")
 def _array_str(a, max_line_width=None, precision=None, suppress_small=None):
     """Text of the values, as numpy.array_str has it."""
-    return note_text(numpy.array_str(host(a), max_line_width, precision, suppress_small))
+    return _noted(a, numpy.array_str(host(a), max_line_width, precision, suppress_small))
+
+
+def _noted(a, text):
+    """Text of `a`; who reads a number from it is told where `a` has a gradient to lose."""
+    return note_text(text) if isinstance(a, Tensor) and a.requires_grad else text
 
 
 @functools.cache
@@ -611,6 +616,14 @@ def keeps_one_row(shape):
 @implements("array_repr")
 def _array_repr(arr, max_line_width=None, precision=None, suppress_small=None):
     return repr(arr)
+
+
+def host_key(indices):
+    if isinstance(indices, tuple):
+        return tuple([host_key(i) for i in indices])
+    if isinstance(indices, Tensor | list | numpy.ndarray) or hasattr(type(indices), "__cuda_array_interface__"):
+        return host(indices)
+    return indices
 
 
 def host(arg):

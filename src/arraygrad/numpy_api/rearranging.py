@@ -15,7 +15,19 @@ import numpy
 from arraygrad.core.exposed_memory import raw_array, unshared
 from arraygrad.core.tensor import Tensor, apply_op
 from arraygrad.numpy_api.arrays import ARRAYS
-from arraygrad.numpy_api.functions import F, axes_of, backend_among, beside, host, implements, pick, tensor_of, tensors
+from arraygrad.numpy_api.functions import (
+    F,
+    axes_of,
+    backend_among,
+    beside,
+    host,
+    host_key,
+    implements,
+    not_written,
+    pick,
+    tensor_of,
+    tensors,
+)
 from arraygrad.numpy_api.shapes import _diag
 from arraygrad.ops import OPS
 from arraygrad.ops._windows import places
@@ -407,8 +419,24 @@ def of_python_function(ufunc, method, inputs, kwargs):
     Its method is called on arrays of objects, as NumPy makes them of numbers: elements are 0-d Tensors where they are
     recorded, and Python's numbers else.
     """
+    if method == "at":
+        return _written_at(ufunc, *inputs)
     inputs = [_objects(x) if isinstance(x, Tensor) else x for x in inputs]
     return getattr(ufunc, method)(*inputs, **kwargs)
+
+
+def _written_at(ufunc, a, indices, b=None):
+    """`ufunc.at` of objects, whose results are written into the array: NumPy would write into the objects alone."""
+    if not isinstance(a, Tensor):
+        raise not_written(f"numpy.{ufunc.__name__}.at", a)
+    objects = _objects(a)
+    given = () if b is None else (_objects(b) if isinstance(b, Tensor) else b,)
+    ufunc.at(objects, host_key(indices), *given)
+    a[...] = _in_one_array(list(objects.reshape(-1)), a, a.shape, a.dtype)
+
+
+# Precisions that Python's numbers do not have.
+_OF_PYTHON = {"e": numpy.float64, "f": numpy.float64, "F": numpy.complex128}
 
 
 def _objects(t):
@@ -419,8 +447,13 @@ def _objects(t):
 
 
 def _elements(a, shape):
-    """What NumPy calls a vectorized function with: Tensors where they are recorded, Python's numbers for constants."""
+    """What NumPy calls a vectorized function with: Tensors where they are recorded, Python's numbers for constants.
+
+    Python's numbers have double precision, and so have the Tensors.
+    """
     if isinstance(a, Tensor) and (a.requires_grad or not isinstance(a.array, numpy.ndarray)):
+        wide = _OF_PYTHON.get(a.dtype.char) if isinstance(a.array, numpy.ndarray) else None
+        a = a if wide is None else a.astype(wide)
         return F["unstack"](F["broadcast_to"](a, shape).reshape((-1,)))
     a = numpy.asanyarray(host(a) if isinstance(a, Tensor) else a, dtype=object)
     return numpy.broadcast_to(a, shape).reshape(-1)

@@ -25,6 +25,7 @@ from arraygrad.numpy_api.functions import (
     beside,
     core_axes,
     host,
+    host_key,
     not_written,
     operands,
     tensor_of,
@@ -510,7 +511,7 @@ def _at(ufunc, function, a, indices, b=None):
     name = ufunc.__name__
     if not isinstance(a, Tensor):
         raise not_written(f"numpy.{name}.at", a)
-    key = _host_key(indices)
+    key = host_key(indices)
     kind = type(raw_array(a))  # no reference to the array is kept: a write asks who holds it
     b = b if b is None else tensors(b, a)[0]
     sums = b is not None and name in ("add", "subtract") and b.dtype == a.dtype
@@ -542,14 +543,6 @@ def _at(ufunc, function, a, indices, b=None):
         flat[chosen] = function(old) if given is None else function(old, given[beside(now, a)])
     result = flat.reshape(a.shape)
     a[...] = result if values is None else with_bits(result, values)
-
-
-def _host_key(indices):
-    if isinstance(indices, tuple):
-        return tuple([_host_key(i) for i in indices])
-    if isinstance(indices, Tensor | list | numpy.ndarray) or hasattr(type(indices), "__cuda_array_interface__"):
-        return host(indices)
-    return indices
 
 
 def _scattered(values, positions, shape):

@@ -7,7 +7,7 @@ from arraygrad.core.containers import flatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.implicit import lifting
-from arraygrad.scipy._guards import raw
+from arraygrad.scipy._guards import helping, raw
 
 __all__ = ["bound", "lifted", "plain", "tracked"]
 
@@ -37,9 +37,9 @@ def tracked(tree):
 def plain(f, args=()):
     """A callback that helps the solver alone (a Jacobian, say): its results as raw arrays, without a gradient."""
     if not callable(f):
-        return f
+        return helping(f)
 
     def call(*given):
-        return raw(f(*given, *[raw(a) for a in args]))
+        return helping(f(*given, *[raw(a) for a in args]))
 
     return call

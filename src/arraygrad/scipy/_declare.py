@@ -38,10 +38,19 @@ from arraygrad.namespaces.kinks import hands_on_nothing, standing_for
 from arraygrad.scipy import OLDEST, serves
 from arraygrad.scipy._agreement import agreed, all_nan
 from arraygrad.scipy._core import over_core
-from arraygrad.scipy._guards import NotDifferentiable, guarded, holds_tensor, kind_of, mirror, raw, watched
+from arraygrad.scipy._guards import (
+    NotDifferentiable,
+    guarded,
+    holds_tensor,
+    is_recorded_matrix,
+    kind_of,
+    mirror,
+    raw,
+    watched,
+)
 from arraygrad.scipy._libraries import is_foreign, library_of, namesake, same_memory
 from arraygrad.scipy._on_host import composed_on, gradients_on
-from arraygrad.scipy._signatures import binder, parsed, signature_of
+from arraygrad.scipy._signatures import binder, by_former_names, parsed, signature_of
 
 __all__ = [
     "REGISTRY", "Chapter", "Rule", "composed", "composition", "constant", "formulas", "gradients_of_composition",
@@ -256,8 +265,9 @@ def composition(name, original, of, source, *, order="any"):
         @functools.wraps(original)
         def call(*args, **kwargs):
             leaves = flatten((args, kwargs))[0]  # functions in a list, such as events, too
-            if any(isinstance(leaf, Tensor) or (callable(leaf) and depends(leaf)) for leaf in leaves):
-                lost = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad]
+            matrices = [leaf for leaf in leaves if is_recorded_matrix(leaf)]
+            if matrices or any(isinstance(leaf, Tensor) or (callable(leaf) and depends(leaf)) for leaf in leaves):
+                lost = matrices or [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad]
                 called = [leaf for leaf in leaves if callable(leaf) and not isinstance(leaf, (Tensor, type))]
                 with watching(f"scipy.{name}", called, lost or any(map(depends, called))):
                     if called:
@@ -280,8 +290,8 @@ def composition(name, original, of, source, *, order="any"):
             with watching(f"scipy.{name}", leaks, True):
                 return function(*args, **kwargs)
 
-        rule.function = call
-        return _named_function(call, name, original)
+        rule.function = by_former_names(call, original)
+        return _named_function(rule.function, name, original)
 
     return declare
 
@@ -401,9 +411,9 @@ def register(rule):
                 return found
         return _call(rule, args, kwargs)
 
-    rule.function = call
+    rule.function = by_former_names(call, rule.values)
     rule.node = type(_camel(rule.name), (_Values,), {"__module__": __name__, "__doc__": f"A call of {rule.name}."})
-    return _named_function(call, rule.name, rule.values)
+    return _named_function(rule.function, rule.name, rule.values)
 
 
 def _named_function(call, name, original):
@@ -452,6 +462,28 @@ def _call(rule, args, kwargs, fresh=False):
         raise TypeError(f"arraygrad.scipy.{rule.name}: out= takes plain arrays, whose content has no gradient")
     if not fresh and isinstance(bound.get("output"), (Tensor, numpy.ndarray)):
         return _written_to(rule, bound)
+    at, tensors, foreign = _inputs(rule, bound)
+    if foreign:
+        values = _of_library(rule, bound, leaves)
+        if not any(isinstance(value, Tensor) for value in recast.values()):
+            structure, leaves = as_given  # lists of numbers stay what they are for a namesake
+    if structure is None:
+        raw_args, raw_kwargs = tuple(map(_plain, args)), dict(zip(kwargs, map(_plain, kwargs.values()), strict=True))
+    else:
+        raw_args, raw_kwargs = unflatten(structure, [_plain(leaf) for leaf in leaves])
+    if tensors:
+        if rule.known is not None:
+            _check_known(rule, bound)
+        # The caller's array is kept for backward, so SciPy must not overwrite it.
+        raw_kwargs = {key: value for key, value in raw_kwargs.items() if not key.startswith("overwrite_")}
+        if any(key.startswith("overwrite_") and value for key, value in bound.items()):
+            raw_args = tuple([a.copy() if _is_array(a) else a for a in raw_args])
+    result = values(*raw_args, **raw_kwargs)
+    return _wrapped(rule, bound, at, tensors, leaves, result)
+
+
+def _inputs(rule, bound):
+    """(where the Tensors that are differentiated stand, these, whether any Tensor is one of another library)."""
     recording = is_grad_enabled()
     at, tensors = [], []
     foreign = False
@@ -468,28 +500,22 @@ def _call(rule, args, kwargs, fresh=False):
                     _refuse(rule, key)
                 at.append((key, None if len(parts) == 1 and parts[0] is value else place))
                 tensors.append(leaf)
-    if foreign:
-        library = library_of(leaves)
-        if library is None:
-            raise TypeError(
-                f"arraygrad.scipy.{rule.name} is computed by SciPy, on arrays of NumPy: move the argument there "
-                "(arraygrad.to_backend(x, 'numpy')), which keeps its gradient"
-            )
-        values = namesake(rule.name, library, bound, rule.signature)  # Note [Namesakes]
-        if not any(isinstance(value, Tensor) for value in recast.values()):
-            structure, leaves = as_given  # lists of numbers stay what they are for a namesake
-    if structure is None:
-        raw_args, raw_kwargs = tuple(map(_plain, args)), dict(zip(kwargs, map(_plain, kwargs.values()), strict=True))
-    else:
-        raw_args, raw_kwargs = unflatten(structure, [_plain(leaf) for leaf in leaves])
-    if tensors:
-        if rule.known is not None:
-            _check_known(rule, bound)
-        # The caller's array is kept for backward, so SciPy must not overwrite it.
-        raw_kwargs = {key: value for key, value in raw_kwargs.items() if not key.startswith("overwrite_")}
-        if any(key.startswith("overwrite_") and value for key, value in bound.items()):
-            raw_args = tuple([a.copy() if _is_array(a) else a for a in raw_args])
-    result = values(*raw_args, **raw_kwargs)
+    return at, tensors, foreign
+
+
+def _of_library(rule, bound, leaves):
+    """The function of another library that computes the values: Note [Namesakes]."""
+    library = library_of(leaves)
+    if library is None:
+        raise TypeError(
+            f"arraygrad.scipy.{rule.name} is computed by SciPy, on arrays of NumPy: move the argument there "
+            "(arraygrad.to_backend(x, 'numpy')), which keeps its gradient"
+        )
+    return namesake(rule.name, library, bound, rule.signature)
+
+
+def _wrapped(rule, bound, at, tensors, leaves, result):
+    """SciPy's result with Tensors in it, which one node made of `tensors`."""
     held = [a for a in (raw(leaf) for leaf in leaves) if _is_array(a)]
     several = isinstance(result, (tuple, list))
     if _is_array(result) and result.dtype.kind not in "fc" and bound.get("output") is not None:

@@ -84,6 +84,16 @@ def raw(value):
     return value
 
 
+def helping(value):
+    """`raw`, and the plain matrix of a recorded sparse one: of what helps a solver alone, no result depends on it."""
+    return value.pattern if is_recorded_matrix(value) else raw(value)
+
+
+def is_recorded_matrix(value):
+    """Whether it is a sparse matrix with a Tensor of values, of scipy.sparse's room."""
+    return hasattr(type(value), "pattern")
+
+
 def kind_of(a):
     """NumPy's letter for the kind of an array's dtype, of any library."""
     dtype = getattr(raw(a), "dtype", None)

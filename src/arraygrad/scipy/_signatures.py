@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 
-__all__ = ["binder", "parsed", "signature_of"]
+__all__ = ["binder", "by_former_names", "former_names", "parsed", "signature_of"]
 
 
 def parsed(text):
@@ -52,6 +52,38 @@ def binder(signature):
             return _bound(signature, args, kwargs)  # its error says more
 
     return bind
+
+
+def former_names(function):
+    """{former: present} of the parameters that SciPy still takes by a former name, which no signature shows."""
+    found = {}
+    while hasattr(function, "__wrapped__"):
+        names = getattr(getattr(function, "__code__", None), "co_freevars", ())
+        if "old_name" in names and "new_name" in names:
+            cells = dict(zip(names, function.__closure__, strict=True))
+            found[cells["old_name"].cell_contents] = cells["new_name"].cell_contents
+        function = function.__wrapped__
+    return found
+
+
+def by_former_names(call, original):
+    """`call`, which takes the former names of `original`'s parameters too."""
+    former = former_names(original)
+    if not former:
+        return call
+
+    @functools.wraps(call)
+    def renamed(*args, **kwargs):
+        for old in former.keys() & kwargs.keys():
+            if former[old] in kwargs:
+                raise TypeError(
+                    f"{original.__name__}() got two values of one argument: {former[old]!r}, and {old!r}, which is its "
+                    "former name. Pass the first alone"
+                )
+            kwargs[former[old]] = kwargs.pop(old)
+        return call(*args, **kwargs)
+
+    return renamed
 
 
 class _Absent:

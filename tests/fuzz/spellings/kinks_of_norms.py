@@ -52,7 +52,11 @@ def draw(rng):
         arrays = (x,)
         calls = (lambda x: even(np.linalg.matrix_norm(x, keepdims=keepdims)),) * 2
     elif kind == "hypot":
-        arrays = (x, np.where(lost, x.dtype.type(0), rng.normal(size=shape).astype(x.dtype)))
+        y = np.where(lost, x.dtype.type(0), rng.normal(size=shape).astype(x.dtype))
+        if rng.random() < 0.5:  # broadcast over axes in front, and over others
+            y = y[(0,) * int(rng.integers(y.ndim + 1))]
+            y = y[tuple([slice(0, 1) if rng.random() < 0.3 else slice(None) for _ in range(np.ndim(y))])]
+        arrays = (x, np.asarray(y)) if rng.random() < 0.5 else (np.asarray(y), x)
         calls = (lambda x, y: even(np.hypot(x, y)),) * 2
     elif kind == "abs":
         size = (np.abs, np.fabs, lambda x: np.copysign(x, -1.0))[int(rng.integers(3))]

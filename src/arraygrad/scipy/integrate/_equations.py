@@ -288,7 +288,7 @@ class _Times:
 def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None, mu=None, rtol=None, atol=None,
             tcrit=None, h0=0.0, hmax=0.0, hmin=0.0, ixpr=0, mxstep=0, mxhnil=0, mxordn=12, mxords=5, printmessg=0,
             tfirst=False):  # fmt: skip
-    theirs = None if Dfun is None else plain(Dfun, Arguments(args).raw())
+    theirs = None if Dfun is None else plain(Dfun, Arguments(bound("scipy.integrate.odeint", args)).raw())
     slope = func if tfirst else _swapped(func)
     if tracked(t):
         slope, args, theirs = _timed(slope, np.asarray(raw(t), dtype=float)), (*args, t), None

@@ -244,6 +244,8 @@ def _make_interp_spline(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=Tr
 
 @CHAPTER.composition("make_lsq_spline", "y", DE_BOOR)
 def _make_lsq_spline(x, y, t, k=3, w=None, axis=0, check_finite=True, *, method="qr"):
+    if method not in ("qr", "norm-eq"):
+        raise ValueError(f"Unknown {method = }.")
     x, t = constant_only("make_lsq_spline", "x", x), constant_only("make_lsq_spline", "t", t)
     w = constant_only("make_lsq_spline", "w", w)
     y = ag.moveaxis(floating(y), axis, 0)

@@ -347,7 +347,7 @@ _polynomial("KroghInterpolator")
 _polynomial("BarycentricInterpolator")
 
 
-@CHAPTER.by_composition("barycentric_interpolate", "xi yi x", "Lagrange's formula")
+@CHAPTER.by_composition("barycentric_interpolate", "xi yi x", "Lagrange's formula", inert="rng")
 def _barycentric_interpolate(xi, yi, x, axis=0):
     return NAMES["BarycentricInterpolator"](xi, yi, axis=axis)(x)
 

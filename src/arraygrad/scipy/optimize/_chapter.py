@@ -11,11 +11,11 @@ from arraygrad.core.tensor import asarray
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, raw_function
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
 from arraygrad.scipy._callbacks import bound, lifted, tracked
-from arraygrad.scipy._declare import Chapter, raw
-from arraygrad.scipy._guards import NotDifferentiable, holds_numbers, holds_tensor
+from arraygrad.scipy._declare import Chapter
+from arraygrad.scipy._guards import NotDifferentiable, helping, holds_numbers, holds_tensor
 from arraygrad.scipy._told import telling
 
-__all__ = ["CHAPTER", "IMPLICIT", "NAMES", "Problem", "Unconverged", "recorded_result"]
+__all__ = ["AT_BOUND", "CHAPTER", "IMPLICIT", "NAMES", "Problem", "Unconverged", "recorded_result"]
 
 CHAPTER = Chapter("optimize", optimize)
 NAMES = CHAPTER.names
@@ -23,6 +23,9 @@ IMPLICIT = "implicit function theorem"
 
 # How far Newton's method may move a solution that SciPy's own tolerances were content with.
 TOLERANCE = 1e-3
+
+# Of a bound, relative: what counts as being at it.
+AT_BOUND = 1e-9
 
 
 class Problem:
@@ -78,9 +81,9 @@ class Problem:
     def helper(self, f):
         """A callback for the solver alone: SciPy passes it x, and we the plain arguments."""
         if not callable(f):
-            return f
+            return helping(f)
         args = Arguments(self.given).raw()
-        return lambda *given: raw(f(*given, *args))
+        return lambda *given: helping(f(*given, *args))
 
     def telling(self, callback):
         """The solver's callback, told of the search in Tensors that refuse a gradient."""

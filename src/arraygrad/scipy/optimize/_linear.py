@@ -11,8 +11,8 @@ import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._callbacks import tracked
 from arraygrad.scipy._declare import raw
-from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.optimize._chapter import CHAPTER, TOLERANCE, Unconverged, recorded_result
+from arraygrad.scipy._guards import NotDifferentiable, helping
+from arraygrad.scipy.optimize._chapter import AT_BOUND, CHAPTER, TOLERANCE, Unconverged, recorded_result
 
 __all__ = []
 
@@ -31,11 +31,21 @@ def _quadratic_assignment(A, B, method="faq", options=None):
     return result
 
 
+def _dense(name, A):
+    """A matrix as one array, recorded where it is; SciPy's solvers take sparse ones, too."""
+    if hasattr(A, "matvec") and not hasattr(A, "toarray"):
+        raise NotDifferentiable(
+            f"arraygrad.scipy.optimize.{name}: the derivative needs the elements of the matrix, but a LinearOperator "
+            "was found: pass an array or a sparse matrix"
+        )
+    return ag.asarray(A.toarray() if hasattr(A, "toarray") else A)
+
+
 def _pseudo_solved(a, b):
     return ag.matmul(ag.linalg.pinv(a), b)
 
 
-@CHAPTER.by_composition("nnls", "A b", "normal equations of the free elements")
+@CHAPTER.by_composition("nnls", "A b", "normal equations of the free elements", inert="atol")
 def _nnls(A, b, maxiter=None):
     A, b = ag.asarray(A), ag.asarray(b)
     x, _ = optimize.nnls(raw(A), raw(b))
@@ -49,30 +59,47 @@ def _nnls(A, b, maxiter=None):
 
 @CHAPTER.composition("lsq_linear", "A b bounds", "normal equations of the free elements")
 def _lsq_linear(A, b, bounds=(-np.inf, np.inf), **options):
-    A, b = ag.asarray(A), ag.asarray(b)
-    result = optimize.lsq_linear(raw(A), raw(b), raw(bounds), **options)
-    x, active = result.x, result.active_mask != 0
+    result = optimize.lsq_linear(helping(A), raw(b), raw(bounds), **options)
+    sparse = hasattr(A, "toarray")
+    A, b = _dense("lsq_linear", A), ag.asarray(b)
+    x = result.x
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     low, high = (b if isinstance(b, Tensor) else ag.asarray(b) for b in (low, high))
-    fixed = ag.where(result.active_mask < 0, low, ag.where(result.active_mask > 0, high, 0.0))
-    free = np.flatnonzero(~active)
+    active = _at_bounds(result, np.asarray(raw(low)), np.asarray(raw(high)))
+    fixed = ag.where(active < 0, low, ag.where(active > 0, high, 0.0))
+    free = np.flatnonzero(active == 0)
     spread = np.zeros((x.size, free.size))
     spread[free, np.arange(free.size)] = 1.0
     right = b - ag.matmul(A, fixed)
     found = ag.matmul(ag.asarray(spread), _pseudo_solved(ag.take(A, free, axis=1), right)) + fixed
     # SciPy's value, with the gradient of the solution where it is one.
-    moved = _away(x, raw(found), [raw(A), raw(b), raw(low), raw(high)], result.active_mask)
+    moved = _away(x, raw(found), [raw(A), raw(b), raw(low), raw(high)], active)
     if moved:
         found = Unconverged.apply("lsq_linear", x, moved, *[t for t in (A, b, low, high) if isinstance(t, Tensor)])
     else:
         found = found + (x - raw(found))
-    fun = ag.matmul(A, found) - b
+    found = ag.astype(found, x.dtype)
+    fun = ag.astype(ag.matmul(A, found) - b, result.fun.dtype)
     further = {}
-    if options.get("lsq_solver") in (None, "exact"):
+    if options.get("lsq_solver") in (None, "exact") and not sparse:
         further["unbounded_sol"] = _unbounded(A, b, result.unbounded_sol)
     return recorded_result(
         result, kept=("active_mask",), x=found, fun=fun, cost=0.5 * ag.sum(fun * fun), **further
     )  # fmt: skip
+
+
+def _at_bounds(result, low, high):
+    """-1 or 1 where an element is at its lower or upper bound, else 0. All raw.
+
+    SciPy's own mask leaves out those that are farther from it than the tolerance of the search, even by rounding.
+    """
+    mask = np.asarray(result.active_mask)
+    if result.status == 3:  # the solution without bounds
+        return mask
+    with np.errstate(invalid="ignore"):
+        below = np.abs(result.x - low) <= AT_BOUND * (1.0 + np.abs(low))
+        above = np.abs(result.x - high) <= AT_BOUND * (1.0 + np.abs(high))
+    return np.where(mask != 0, mask, above.astype(int) - below)
 
 
 def _away(x, exact, given, active):
@@ -107,9 +134,12 @@ def _linprog(c, A_ub=None, b_ub=None, A_eq=None, b_eq=None, bounds=(0, None), me
             "arraygrad.scipy.optimize.linprog: bounds require grad: pass them as rows of A_ub, b_ub"
         )
     bounds = raw(bounds)
-    result = optimize.linprog(raw(c), raw(A_ub), raw(b_ub), raw(A_eq), raw(b_eq), bounds, method, callback, options, x0)
+    result = optimize.linprog(
+        raw(c), helping(A_ub), raw(b_ub), helping(A_eq), raw(b_eq), bounds, method, callback, options, x0
+    )
     if not result.success:
         return result
+    A_ub, A_eq = (None if A is None else _dense("linprog", A) for A in (A_ub, A_eq))
     x = result.x
     pairs = np.asarray([(None, None)] if bounds is None else bounds, dtype=object).reshape(-1, 2)
     pairs = np.broadcast_to(pairs, (x.size, 2))
@@ -117,10 +147,10 @@ def _linprog(c, A_ub=None, b_ub=None, A_eq=None, b_eq=None, bounds=(0, None), me
     if A_ub is not None:
         slack = np.abs(np.asarray(raw(b_ub)) - np.asarray(raw(A_ub)) @ x)
         tight = np.flatnonzero(slack <= ACTIVE * (1.0 + np.abs(np.asarray(raw(b_ub)))))
-        rows.append(ag.take(ag.asarray(A_ub), tight, axis=0))
+        rows.append(ag.take(A_ub, tight, axis=0))
         right.append(ag.take(ag.asarray(b_ub), tight))
     if A_eq is not None:
-        rows.append(ag.asarray(A_eq))
+        rows.append(A_eq)
         right.append(ag.asarray(b_eq))
     for i, (low, high) in enumerate(pairs):
         for bound in (low, high):
@@ -139,7 +169,7 @@ def _linprog(c, A_ub=None, b_ub=None, A_eq=None, b_eq=None, bounds=(0, None), me
     fields = {"x": x, "fun": ag.sum(ag.asarray(c) * x)}
     for name, matrix, side in (("slack", A_ub, b_ub), ("con", A_eq, b_eq)):
         if matrix is not None:
-            fields[name] = ag.asarray(side) - ag.matmul(ag.asarray(matrix), x)
+            fields[name] = ag.asarray(side) - ag.matmul(matrix, x)
     return recorded_result(result, **fields)
 
 

@@ -12,17 +12,14 @@ from scipy import optimize
 import arraygrad as ag
 from arraygrad.scipy._callbacks import tracked
 from arraygrad.scipy._declare import raw
-from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.optimize._chapter import CHAPTER, IMPLICIT, TOLERANCE, Problem, recorded_result
+from arraygrad.scipy._guards import NotDifferentiable, helping
+from arraygrad.scipy.optimize._chapter import AT_BOUND, CHAPTER, IMPLICIT, TOLERANCE, Problem, recorded_result
 from arraygrad.transforms.following import grad, jacobian, vjp
 
 __all__ = []
 
 # Fields that say how the search went.
 TIMES = ("execution_time",)
-
-# Of a bound, relative: what counts as being at it.
-AT_BOUND = 1e-9
 
 
 def _limits(bounds, shape):
@@ -103,7 +100,7 @@ def _minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bo
         both = Problem("minimize", fun, args)
         function = lambda x: tuple(raw(part) for part in both.f(x, *both.plain))
     else:
-        function = lambda x: float(np.asarray(problem.raw(x)).reshape(()))
+        function = lambda x: np.asarray(problem.raw(x)).reshape(())[()]
     result = optimize.minimize(
         function, raw(x0), (), method, jac if jac is True or isinstance(jac, str) else problem.helper(jac),
         hess if isinstance(hess, str) else problem.helper(hess), problem.helper(hessp),
@@ -112,7 +109,8 @@ def _minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bo
     )  # fmt: skip
     scalar = lambda x, *args: ag.reshape(ag.asarray(problem.f(x, *args)), ())
     x = problem.solution(result.x, _stationary(scalar, _Active(result.x, limits)))
-    return recorded_result(result, kept=TIMES, x=x, fun=scalar(x, *problem.parameters))
+    fun = ag.astype(ag.asarray(scalar(x, *problem.parameters)), np.asarray(result.fun).dtype)
+    return recorded_result(result, kept=TIMES, x=x, fun=fun)
 
 
 @CHAPTER.composition("minimize_scalar", "args bounds", IMPLICIT)
@@ -168,7 +166,7 @@ def _least_squares(fun, x0, jac="2-point", bounds=(-np.inf, np.inf), method="trf
         further["callback"] = problem.telling(further["callback"])
     result = optimize.least_squares(
         problem.raw, raw(x0), jac if isinstance(jac, str) else problem.helper(jac), bounds, method, ftol, xtol, gtol,
-        diff_step=diff_step, tr_solver=tr_solver, tr_options=tr_options or {}, jac_sparsity=jac_sparsity,
+        diff_step=diff_step, tr_solver=tr_solver, tr_options=tr_options or {}, jac_sparsity=helping(jac_sparsity),
         max_nfev=max_nfev, verbose=verbose, **options, **further,
     )  # fmt: skip
     x = problem.solution(result.x, _normal_equations(problem.f, _Active(result.x, limits, result.active_mask)))

@@ -33,10 +33,8 @@ for _name in ("brentq", "brenth", "ridder", "bisect", "toms748"):
 def _newton(func, x0, fprime=None, args=(), tol=1.48e-8, maxiter=50, fprime2=None, x1=None, rtol=0.0,
             full_output=False, disp=True):  # fmt: skip
     problem = Problem("newton", func, args, start=x0)
-    x0 = np.asarray(raw(x0))
-    x0 = x0.astype(np.result_type(x0, np.float64))[()]  # complex starts find complex roots
-    found = optimize.newton(problem.raw, x0, problem.helper(fprime), (), raw(tol), maxiter, problem.helper(fprime2),
-                            raw(x1), raw(rtol), full_output, disp)  # fmt: skip
+    found = optimize.newton(problem.raw, np.asarray(raw(x0))[()], problem.helper(fprime), (), raw(tol), maxiter,
+                            problem.helper(fprime2), raw(x1), raw(rtol), full_output, disp)  # fmt: skip
     if not full_output:
         return problem.solution(found)
     root = problem.solution(found[0])
@@ -95,7 +93,7 @@ def _fsolve(func, x0, args=(), fprime=None, full_output=0, col_deriv=0, xtol=1.4
 @CHAPTER.composition("fixed_point", "args", IMPLICIT)
 def _fixed_point(func, x0, args=(), xtol=1e-8, maxiter=500, method="del2"):
     problem = Problem("fixed_point", func, args, lists=True, start=x0)
-    x = optimize.fixed_point(problem.raw, np.asarray(raw(x0), dtype=float), (), xtol, maxiter, method)
+    x = optimize.fixed_point(problem.raw, raw(x0), (), xtol, maxiter, method)
     return problem.solution(x, lambda x, *args: problem.f(x, *args) - x)
 
 

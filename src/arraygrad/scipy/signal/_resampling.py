@@ -18,7 +18,7 @@ __all__ = []
 @CHAPTER.by_composition("upfirdn", "h x", "definition: insert zeros, convolve, keep every down-th",
                         core="x(n)->(m)")  # fmt: skip
 def _upfirdn(h, x, up=1, down=1, mode="constant", cval=0):
-    if mode not in (None, "constant", "zero") or cval:
+    if (mode or "zero").lower() not in ("constant", "zero") or cval:
         raise NotDifferentiable("arraygrad.scipy.signal.upfirdn: the derivative is known for mode='constant', cval=0")
     h = ag.reshape(ag.asarray(h), (-1,))
     if up > 1:

@@ -354,14 +354,22 @@ def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False, u
     """scipy.sparse.linalg.spsolve_triangular, differentiable in the values of A and in the right side."""
     if not _wanted(A, b):
         return _linalg.spsolve_triangular(A, b, lower, overwrite_A, overwrite_b, unit_diagonal)
-    if unit_diagonal:
-        raise NotDifferentiable("arraygrad.scipy.sparse.linalg.spsolve_triangular: unit_diagonal has no rule")
+    if unit_diagonal and library_in((A, b)) is not None:
+        raise NotDifferentiable(
+            "arraygrad.scipy.sparse.linalg.spsolve_triangular: unit_diagonal has no rule for arrays on a device"
+        )
     if library_in((A, b)) is not None:
         shape = raw(dense_of(b)).shape
     else:
-        shape = np.shape(_linalg.spsolve_triangular(plain_of(A), plain_of(dense_of(b)), lower))
-    if is_sparse(A):  # zeros on the other side, which are not read
-        A = (NAMES["tril"] if lower else NAMES["triu"])(A)
+        given = plain_of(A), plain_of(dense_of(b)), lower
+        shape = np.shape(_linalg.spsolve_triangular(*given, unit_diagonal=unit_diagonal))
+    # Zeros on the other side are not read.
+    if is_sparse(A):
+        part = NAMES["tril"] if lower else NAMES["triu"]
+        A = part(A, -1 if lower else 1) + sparse.eye_array(A.shape[0]) if unit_diagonal else part(A)
+    elif library_in((A, b)) is None:
+        part, A = ag.tril if lower else ag.triu, ag.asarray(A)
+        A = part(A, k=-1 if lower else 1) + np.eye(A.shape[0]) if unit_diagonal else part(A)
 
     def solve(A, b):
         if library_of((b,)) is not None:

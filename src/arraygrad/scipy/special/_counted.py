@@ -164,10 +164,18 @@ def _counted(n, k, formula):
     return ag.where(inside, formula(ag.where(inside, n, 2.0), ag.where(inside, k, 1.0)), 0.0)
 
 
+def _with_repetition(n, k):
+    """The coefficient of n + k - 1 and k, at all arguments; SciPy says one at n = k = 0, and beside it zero in k."""
+    alone = np.asarray((np.asarray(raw(n)) == 0) & (np.asarray(raw(k)) == 0))
+    found = own("binom")(ag.where(alone, 2.0, n + k - 1.0), ag.where(alone, 1.0, k))
+    jump = 1.0 + 0.0 * ag.sqrt(ag.abs(ag.where(alone, k, 1.0)))  # its slope in k is nan
+    return ag.where(alone, jump, found)
+
+
 @CHAPTER.by_composition("comb", "N k", "DLMF 5.2.2")
 def _comb(N, k, repetition=False):
     if repetition:
-        return _comb(N + k - 1.0, k)
+        return _with_repetition(*_numbers(N, k))
     return _counted(N, k, lambda n, k: own("binom")(n, k))
 
 

@@ -31,17 +31,17 @@ def _mean(a, weights):
     return ag.sum(a * weights, axis=-1) / ag.sum(ag.broadcast_to(weights, a.shape), axis=-1)
 
 
-@of_samples("gmean", "a weights", samples="a weights", paired=True)
+@of_samples("gmean", "a weights", samples="a weights", paired=True, inert="dtype")
 def _gmean(a, weights=None):
     return ag.exp(_mean(ag.log(a), weights))
 
 
-@of_samples("hmean", "a weights", samples="a weights", paired=True)
+@of_samples("hmean", "a weights", samples="a weights", paired=True, inert="dtype")
 def _hmean(a, weights=None):
     return 1.0 / _mean(1.0 / a, weights)
 
 
-@of_samples("pmean", "a p weights", samples="a weights", paired=True, refuse={"p": "0 is a limit"})
+@of_samples("pmean", "a p weights", samples="a weights", paired=True, refuse={"p": "0 is a limit"}, inert="dtype")
 def _pmean(a, p, weights=None):
     if np.all(np.asarray(raw(p)) == 0):
         return ag.exp(_mean(ag.log(a), weights))
@@ -325,9 +325,22 @@ def _anova(samples):
     return statistic, OBJECTS["f"].sf(statistic, float(k - 1), float(n - k))
 
 
+def _welch_anova(samples):
+    """Of samples with variances of their own (Welch 1951)."""
+    k = len(samples)
+    means = [ag.mean(s, axis=-1) for s in samples]
+    weights = [s.shape[-1] / ag.var(s, axis=-1, correction=1) for s in samples]
+    total = sum(weights)
+    grand = sum(w * m for w, m in zip(weights, means, strict=True)) / total
+    between = sum(w * (m - grand) ** 2 for w, m in zip(weights, means, strict=True)) / (k - 1.0)
+    left = sum((1.0 - w / total) ** 2 / (s.shape[-1] - 1.0) for w, s in zip(weights, samples, strict=True))
+    statistic = between / (1.0 + 2.0 * (k - 2.0) / (k * k - 1.0) * left)
+    return statistic, OBJECTS["f"].sf(statistic, float(k - 1), (k * k - 1.0) / (3.0 * left))
+
+
 @of_samples("f_oneway", "samples", samples="samples")
-def _f_oneway(samples):
-    return _anova(samples)
+def _f_oneway(samples, equal_var=True):
+    return _anova(samples) if equal_var else _welch_anova(samples)
 
 
 @of_samples("levene", "samples", "SciPy; by selection", samples="samples")

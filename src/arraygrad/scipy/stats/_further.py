@@ -117,8 +117,8 @@ def _pearson3_ends(skew):
 
 
 # Below |skew| = 1.6e-5 SciPy's tails are those of the normal distribution.
-continuous("pearson3", "skew", _pearson3, integrated=1e-4, ends=_pearson3_ends, source="JKB 12; DLMF 5.11.1",
-           mean=lambda skew: 0.0 * skew, var=lambda skew: 1.0 + 0.0 * skew)  # fmt: skip
+continuous("pearson3", "skew", _pearson3, integrated=1e-4, ends=_pearson3_ends, wide=True,
+           source="JKB 12; DLMF 5.11.1", mean=lambda skew: 0.0 * skew, var=lambda skew: 1.0 + 0.0 * skew)  # fmt: skip
 
 _STEPS = np.arange(161.0)
 

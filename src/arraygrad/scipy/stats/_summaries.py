@@ -93,7 +93,8 @@ def _describe(a, axis=0, ddof=1, bias=True, nan_policy="propagate"):
     if nan_policy != "propagate":
         raise NotDifferentiable("arraygrad.scipy.stats.describe: the derivative is known for nan_policy='propagate'")
     plain = stats.describe(raw(a), axis, ddof, bias)
-    a, axis = (ag.reshape(ag.asarray(a), (-1,)), 0) if axis is None else (ag.asarray(a), axis)
+    a = ag.asarray(a)
+    a, axis = (ag.reshape(a, (-1,)), 0) if axis is None or not a.ndim else (a, axis)
     return type(plain)(
         plain.nobs, (ag.min(a, axis=axis), ag.max(a, axis=axis)), ag.mean(a, axis=axis),
         ag.var(a, axis=axis, correction=ddof), NAMES["skew"](a, axis, bias=bias),

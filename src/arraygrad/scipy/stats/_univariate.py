@@ -182,8 +182,8 @@ def _number(value):
 
 
 def continuous(
-    name, shapes, logpdf, *, source, powers=None, tail=None, integrated=False, ends=None, refuse=None, mean=None,
-    var=None, entropy=None, kinks=None, **direct,
+    name, shapes, logpdf, *, source, powers=None, tail=None, integrated=False, ends=None, wide=False, refuse=None,
+    mean=None, var=None, entropy=None, kinks=None, **direct,
 ):  # fmt: skip
     """Declare a continuous distribution; one that stands already is declared anew, with more methods.
 
@@ -203,6 +203,8 @@ def continuous(
         The tails are integrals of the density, by `scipy._quadrature`; a number is how far SciPy's values may be off.
     ends : callable, optional
         (low, high) of the support by the shapes, where it depends on them, or of the interval that SciPy averages over.
+    wide : bool
+        SciPy's support is wider than that of the density, which lies between `ends`.
     refuse : dict of str to str, optional
         Why a shape parameter has no derivative.
     mean, var, entropy : callable, optional
@@ -222,7 +224,7 @@ def continuous(
     if integrated:
         tail = _integrated_tail(dist, logpdf, ends, RELATIVE if integrated is True else integrated)
     refuse = refuse or {}
-    family = _Family(dist, keys, logpdf, _tails(tail, direct), pdf)
+    family = _Family(dist, keys, logpdf, _tails(tail, direct), pdf, ends if wide else None)
     location = ", ".join([*keys, "loc=0", "scale=1"])
     methods = {}
 
@@ -361,10 +363,17 @@ def _everywhere(inside, found):
 
 
 class _Family:
-    def __init__(self, dist, keys, logpdf, tails, pdf=None):
-        self.dist, self.keys, self.logpdf, self.tails, self.pdf = dist, keys, logpdf, tails, pdf
+    def __init__(self, dist, keys, logpdf, tails, pdf=None, ends=None):
+        self.dist, self.keys, self.logpdf, self.tails, self.pdf, self.ends = dist, keys, logpdf, tails, pdf, ends
         # Whether the support is the same for all shapes: what is 0 or 1 at its ends is that for all of them.
-        self.fixed = type(dist)._get_support is stats.rv_continuous._get_support
+        self.fixed = ends is None and type(dist)._get_support is stats.rv_continuous._get_support
+
+    def support(self, *shapes):
+        """The ends between which the density is positive, nan where SciPy refuses the shapes. All raw."""
+        low, high = self.dist.support(*shapes)
+        if self.ends is None:
+            return low, high
+        return tuple([np.where(np.isnan(low), np.nan, np.asarray(raw(end))) for end in self.ends(*shapes)])
 
     def _standard(self, bound, name="x"):
         """(y inside of the support, shapes, scale, mask of the inside, 1 or nan, mask of the ends, y off them)."""
@@ -374,7 +383,7 @@ class _Family:
         rshapes = [np.asarray(raw(s), dtype=float) for s in shapes]
         with np.errstate(all="ignore"):
             ry = (rx - rloc) / rscale
-            low, high = self.dist.support(*rshapes)
+            low, high = self.support(*rshapes)
             good = np.asarray(~np.isnan(low) & (rscale > 0))
             outside = (ry < low) | (ry > high) | np.isinf(ry)
             inside = np.asarray(good & ~outside)
