@@ -239,7 +239,9 @@ def test_programs_of_other_functions_are_told_by_their_values(way, monkeypatch):
         for value in (2.0, 2.0, 2.01, 3.5):
             change(value)
             assert ag.grad(loss)(1.3) == pytest.approx(difference(f, 1.3, *constants), rel=1e-5), value
-        assert [one is None for one in replayed[-2:]] == [True, True]
+        # Other code has a program of its own; a SimpleNamespace can't be told from another, so nothing is kept of it.
+        refused = {by_function: [False, False], by_attribute_of_another: []}.get(way, [True, True])
+        assert [one is None for one in replayed[-2:]] == refused
     finally:
         change(2.0)
 
