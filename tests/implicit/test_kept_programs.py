@@ -432,6 +432,22 @@ def test_a_jump_is_told_in_each_solution(method):
         assert any("jumps" in str(one.message) for one in told)
 
 
+def test_a_jump_is_told_where_a_program_of_another_function_makes_none(monkeypatch):
+    monkeypatch.setattr(kept_programs, "_same", lambda known, facts: True)
+    height = [0.0]
+
+    def slope(t, y, k):
+        return np.stack([y[1], height[0] * np.where(t < k, 1.0, 30.0) - y[0]]) if height[0] else np.stack([y[1], -y[0]])
+
+    grad = ag.grad(loss_of(slope, "odeint"))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert grad(1.01) == 0.0
+        height[0] = 1.0
+        assert np.isnan(grad(1.01))
+    assert any("jumps" in str(one.message) for one in told)
+
+
 # -- odeint's own evaluations ------------------------------------------------------------------------------------------
 
 

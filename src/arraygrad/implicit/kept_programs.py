@@ -62,7 +62,7 @@ class _Entry:
     """A function that was met: what it reads, and its programs by their numbers of rows."""
 
     def __init__(self, facts):
-        self.facts, self.programs, self.jumpless = facts, {}, None
+        self.facts, self.programs = facts, {}
 
 
 def forget():
@@ -97,12 +97,10 @@ class Keeper:
         entry = self._found(calls, y[0])
         if not entry:
             return False
-        if entry.jumpless is None:
-            try:
-                entry.jumpless = _traced(calls, t[:_FEW], y[:_FEW], Tape())[-1]
-            except Exception:  # as above
-                entry.jumpless = False
-        return entry.jumpless
+        try:
+            return _traced(calls, t[:_FEW], y[:_FEW], Tape())[-1]
+        except Exception:  # as above
+            return False
 
     def drop(self, y):
         """Keep none for so many points."""
@@ -299,7 +297,7 @@ def derivatives(calls, found, t, y, m):
     Of points t (m'), y (m', n), as many as the program `found` is for; those from `m` on are compared with the
     function, with moved parameters. Then these; None where the values are not the function's.
     """
-    program, has_rows, calls.jumpless = found
+    program, has_rows, jumpless = found
     k, n = y.shape
     given, moved, last = [numpy.concatenate([t] * n), numpy.concatenate([y] * n)], [], slice(m, m + BESIDE)
     for i, p in enumerate(map(numpy.asarray, calls.parameters)):
@@ -328,6 +326,7 @@ def derivatives(calls, found, t, y, m):
         beside[i] = one
     if not (numpy.abs(values[last] - beside) <= size).all():
         return None
+    calls.jumpless = jumpless
     jac = numpy.zeros((n, k, n)) if by_y is None else by_y.reshape(n, k, n)
     return values, jac, [None if part is None else part.reshape(n, k, *part.shape[1:]) for part in rest], moved
 
