@@ -331,7 +331,8 @@ def install():
 
 def refresh():
     """Put what reads numbers in modules that are loaded by now into the table; whether any was new."""
-    new = [name for name in _MODULES if name in sys.modules and id(sys.modules[name]) not in STAND_INS]
+    loaded = [name for name in _MODULES if type(sys.modules.get(name)) is types.ModuleType]  # None forbids an import
+    new = [name for name in loaded if id(sys.modules[name]) not in STAND_INS]
     for name in new:
         module = sys.modules[name]
         for names, make in _MODULES[name].items():
