@@ -293,7 +293,7 @@ class _NumberClass(StandInClass):
 
 
 # Modules of the standard library, what reads there, and what makes the stand-in of it; known when they are loaded.
-READERS = {
+READERS: dict = {
     "json": {"load loads": reader},
     "tomllib": {"load loads": reader},
     "plistlib": {"load loads": reader},
@@ -319,7 +319,7 @@ LIBRARIES = {
     "tomli": "load loads",
     "msgpack": "unpackb",
 }
-_MODULES = READERS | {name: {names: reader} for name, names in LIBRARIES.items()}
+_MODULES: dict = READERS | {name: {names: reader} for name, names in LIBRARIES.items()}
 
 
 def install():
