@@ -7,6 +7,7 @@ recorded value into it is refused.
 from __future__ import annotations
 
 import contextlib
+import dis
 import linecache
 import math
 import sys
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
+from arraygrad.adoption.fresh import fresh
 from arraygrad.adoption.rewritten import rewritten
 
 # Ways to an array of X, which is plain and made before the call; nothing else holds what they give.
@@ -126,6 +128,17 @@ CONTAINERS = {
     "walrus": ("if (row := {way}) is not None:\n        pass", "row[..., 0]"),
     "loop": ("rows = [{way}, {way}]\n    for row in rows:\n        row[..., 1] = x * x", "rows[0][..., 0]"),
     "enumerated": ("rows = [{way}]\n    for i, row in enumerate(rows):\n        row[..., i] = x", "rows[0][..., 1]"),
+    "list of names": ("row = {way}\n    rows = [row, 1.0]", "rows[0][..., 0]"),
+    "nested list of names": ("row = {way}\n    rows = [[row], 1.0]", "rows[0][0][..., 0]"),
+    "dict of names": ("row = {way}\n    rows = {{'a': row}}", "rows['a'][..., 0]"),
+    "tuple of names": ("row = {way}\n    rows = (1.0, row)", "rows[1][..., 0]"),
+    "name appended": ("rows = []\n    row = {way}\n    rows.append(row)", "rows[0][..., 0]"),
+    "name put": ("rows = [None]\n    row = {way}\n    rows[0] = row", "rows[0][..., 0]"),
+    "name put, item taken": ("rows = [None]\n    row = {way}\n    rows[0] = row\n    one = rows[0]", "one[..., 0]"),
+    "name put, looped": (
+        "rows = [None]\n    row = {way}\n    rows[0] = row\n    for one in rows:\n        one[..., 1] = x * x",
+        "rows[0][..., 0]",
+    ),
     "loop over a display": (
         "rows = []\n    for row in [{way}]:\n        row[..., 1] = x\n        rows.append(row)",
         "row[..., 0]",
@@ -150,10 +163,25 @@ def test_items_of_containers_that_are_written_into_are_recorded(program, way, co
 
 
 def test_items_that_share_memory_with_something_else_are_not_written(program):
-    for make in ("keep = X.copy()\n    rows = [keep, keep[:1]]", "rows = [X.copy()] * 2"):
-        f = program(f"{HEAD}\ndef f(x):\n    {make}\n    rows[1][0] = x\n    return rows[0].sum()\n")
-        with pytest.raises(TypeError, match="can't be written into a plain array"):
-            ag.grad(f)(1.3)
+    f = program(f"{HEAD}\ndef f(x):\n    rows = [X.copy()] * 2\n    rows[1][0] = x\n    return rows[0].sum()\n")
+    with pytest.raises(TypeError, match="can't be written into a plain array"):
+        ag.grad(f)(1.3)
+
+
+def test_views_of_a_name_in_a_list_are_written_as_views(program):
+    make = "keep = X.copy()\n    rows = [keep, keep[:1]]"
+    f = program(f"{HEAD}\ndef f(x):\n    {make}\n    rows[1][0] = x\n    return (rows[0] ** 2).sum()\n")
+    assert ag.grad(f)(1.3) == pytest.approx(7.8)
+
+
+def test_numbers_that_are_put_into_arrays_are_not_looked_at(program):
+    f = program(
+        f"{HEAD}\ndef f(x):\n    made = X * 0.0\n    for i in range(2):\n        s = x * i\n        s = s + X[i]\n"
+        "        made[i] = s\n    return made.sum()\n"
+    )
+    other = rewritten(f.__code__, f.__globals__)
+    assert sum(ins.argval is fresh for ins in dis.get_instructions(other)) == 1  # X * 0.0
+    assert ag.grad(f)(1.3) == pytest.approx(3.0)
 
 
 def test_what_is_stored_into_a_plain_array_stays_plain(program):

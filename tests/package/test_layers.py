@@ -15,7 +15,7 @@ FILES = source_files(".py", ".pyx", ".pxd", ".hpp")
 NAMESPACES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict"}
 OPTIONAL_LIBRARIES = {"cupy", "torch", "jax", "jaxlib", "dask", "array_api_strict", "scipy", "sklearn", "matplotlib"}
 # What knows NumPy's C API, and how the other compiled modules reach it.
-NUMPYS_OWN = {"loops", "contents", "kernel_programs", "ufunc_loops", "c_api"}
+NUMPYS_OWN = {"ndarrays", "loops", "contents", "kernel_programs", "ufunc_loops", "c_api"}
 ARRAY_LIBRARIES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict", "array_api_compat", "scipy"}
 
 ENGINE = {
@@ -37,10 +37,14 @@ ENGINE = {
         "later",
         "lifecycle",
         "evaluate",
+        "thread_main",
+        "threads",
         "numbers",
         "engine",
     )
 }
+# What the loop of a thread is made of: neither the loop, nor the threads, nor a whole run.
+RUN = ENGINE - {f"engine.{name}" for name in ("engine", "pool", "thread_main", "threads")}
 # What each room may import of arraygrad. A room may import itself only where it is named.
 MAY_IMPORT = {
     "_version": set(),
@@ -66,8 +70,10 @@ MAY_IMPORT = {
     & {f"engine.{n}" for n in ("arrayops", "free_threading", "node", "input_buffer", "graph_task")},
     "engine.pool": set(),
     "engine.sharing": set(),
-    "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.numbers", "engine.pool"},
-    "engine.numbers": ENGINE - {"engine.engine", "engine.numbers", "engine.pool"},
+    "engine.evaluate": RUN - {"engine.evaluate", "engine.numbers"},
+    "engine.numbers": RUN - {"engine.numbers"},
+    "engine.thread_main": RUN,
+    "engine.threads": RUN | {"engine.pool", "engine.thread_main"},
     "engine.engine": ENGINE - {"engine.engine"},
     "core.op": {"engine.arrayops", "engine.node", "_hints"},
     "ops": {"core.op", "ops"},

@@ -1,8 +1,8 @@
 """The code of a function with other expressions, where an array is made or asked that no stand-in is called for.
 
-May import: adoption.exchange, adoption.filled_caches, adoption.identity_comparisons, adoption.table,
-adoption.text_names, adoption.written, autograd.python_numbers, core.inplace, core.tensor, numpy_api.arrays, the
-standard library, numpy.
+May import: adoption.exchange, adoption.filled_caches, adoption.fresh, adoption.identity_comparisons, adoption.table,
+adoption.text_names, adoption.written, autograd.python_numbers, core.tensor, numpy_api.arrays, the standard library,
+numpy.
 
 Note [Code that is rewritten]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -33,26 +33,24 @@ import __future__
 import ast
 import copy
 import dis
-import functools
 import inspect
 import linecache
 import sys
 import types
 import typing
 import warnings
-import weakref
 
 import numpy
 
 from arraygrad.adoption.exchange import TEXTS, is_on, makes_tensors
 from arraygrad.adoption.filled_caches import Caches, item, key_made, looked_up
+from arraygrad.adoption.fresh import fresh, references, references_shown, set_counts
 from arraygrad.adoption.identity_comparisons import codes_of
 from arraygrad.adoption.table import stand_in_for
 from arraygrad.adoption.text_names import METHODS, holds_text, rows_of, tell_method
 from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of
 from arraygrad.autograd.python_numbers import rounds
-from arraygrad.core.inplace import as_scalar
-from arraygrad.core.tensor import Tensor, wrap_raw
+from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.arrays import holds_tensors, of_objects
 
 __all__ = ["rewritten", "set_libraries"]
@@ -62,6 +60,7 @@ _METHODS = _FUNCTIONS | METHODS | {"astype"}
 _PUTS = frozenset(("append", "insert", "setdefault"))  # of lists and dicts
 _FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 _SHOWN = frozenset(("T", "mT", "flat", "real", "imag"))
+_NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 _FRESH, _METHOD = "arraygrad: fresh", "arraygrad: method"
 _KEY, _ITEM, _LOOK = "arraygrad: key", "arraygrad: item", "arraygrad: look"
 _CUT = "arraygrad: cut"
@@ -72,37 +71,6 @@ _STORE_ITEM = dis.opmap["STORE_SUBSCR"]
 
 _known: dict = {}  # id of a code object -> (it, its other code)
 _attributes: dict = {}  # id of a namespace -> (its length, names of attributes that code there writes into)
-
-
-def _references(value):
-    return sys.getrefcount(value)
-
-
-def _shown(value):
-    return sys.getrefcount(value.base)
-
-
-# What `fresh` counts for a value that nothing holds, and for an array that nothing but its view holds; see `_counted`.
-_alone = _alone_shown = -1
-
-
-def _fresh(value, into=None):
-    """A Tensor over an array that nothing else holds; anything else as it is, and what is stored `into` an array."""
-    if type(value) is not numpy.ndarray or sys.getrefcount(value) != _alone or not makes_tensors():
-        return value
-    if into is not None and hasattr(into, "__array__"):
-        return value
-    if value.dtype.char not in "fdFD" or not value.flags.writeable or weakref.getweakrefcount(value):
-        return value
-    if not value.flags.owndata:
-        base = value.base
-        if type(base) is not numpy.ndarray or not base.flags.owndata or weakref.getweakrefcount(base):
-            return value
-        del base
-        if sys.getrefcount(value.base) != _alone_shown:
-            return value
-    made = wrap_raw(value)
-    return made if made.ndim else as_scalar(made, False)
 
 
 def _method(array, name, *args, **kwargs):
@@ -150,14 +118,13 @@ def _digits_kept(function, digits, x):
     return function(x)
 
 
-# A partial is called by compiled code, whoever calls it: so as many references are counted each time.
 _IN_PLACE_OF = {
-    _FRESH: functools.partial(_fresh),
-    _METHOD: functools.partial(_method),
-    _KEY: functools.partial(key_made),
-    _ITEM: functools.partial(item),
-    _LOOK: functools.partial(looked_up),
-    _CUT: functools.partial(_digits_kept),
+    _FRESH: fresh,
+    _METHOD: _method,
+    _KEY: key_made,
+    _ITEM: item,
+    _LOOK: looked_up,
+    _CUT: _digits_kept,
 }
 
 
@@ -432,28 +399,49 @@ def _root(node):
     return ("attribute", node.attr) if isinstance(node, ast.Attribute) else None
 
 
+def _items(root):
+    """What stands for the arrays in a list or dict."""
+    return None if root is None else ("items", *root)
+
+
+def _shows(node):
+    """What an expression may show the memory of: an array, or what is in a list or dict."""
+    root, subscript = _root(node), node
+    while isinstance(subscript, ast.Starred | ast.Attribute):
+        subscript = subscript.value
+    return {root, _items(root)} if isinstance(subscript, ast.Subscript) else {root}
+
+
 def _names_written(function):
-    """Names and attributes that a function, and functions in it, write into: those of `_root`."""
+    """Names and attributes that a function, and functions in it, write into: those of `_root`.
+
+    What is put into a list or dict counts where the items are written into: `rows[i] = s` beside `rows[i][0] = x`.
+    """
     found, same = set(), {}
     for node in ast.walk(function):
-        targets = ()
         if isinstance(node, ast.Assign):
-            targets = [one for target in node.targets for one in _targets(target) if isinstance(one, ast.Subscript)]
-            if isinstance(node.value, ast.Name | ast.Attribute | ast.Subscript):
-                for target in node.targets:
-                    same.setdefault(_root(target), set()).add(_root(node.value))
+            for one in [one for target in node.targets for one in _targets(target) if isinstance(one, ast.Subscript)]:
+                found |= _shows(one.value)
+            for target in node.targets:
+                if isinstance(node.value, _NAMED):
+                    _note_same(same, target, _shows(node.value))
+                for item in _written_out(node.value):
+                    same.setdefault(_items(_root(target)), set()).update(_shows(item))
         elif isinstance(node, ast.AugAssign):
-            targets = (node.target,)
+            found |= _shows(node.target)
         elif isinstance(node, ast.For):
-            targets = [one for one in _targets(node.target) if isinstance(one, ast.Subscript)]
             of = _iterated(node.iter)
             for target in _targets(node.target):
-                if of and isinstance(target, ast.Name):
-                    same.setdefault(_root(target), set()).update(of)
+                if isinstance(target, ast.Subscript):
+                    found |= _shows(target.value)
+                elif of and isinstance(target, ast.Name):
+                    _note_same(same, target, of)
         elif isinstance(node, ast.Call):
-            targets = _written_by(node)
-        for target in targets:
-            found.add(_root(target))
+            for written in _written_by(node):
+                found |= _shows(written)
+            of = node.func
+            if isinstance(of, ast.Attribute) and of.attr in _PUTS and node.args and isinstance(node.args[-1], _NAMED):
+                same.setdefault(_items(_root(of.value)), set()).update(_shows(node.args[-1]))
     waiting = list(found)
     while waiting:
         for one in same.get(waiting.pop(), ()):
@@ -463,13 +451,35 @@ def _names_written(function):
     return found - {None}
 
 
+def _written_out(node):
+    """What a list, tuple or dict that is written out holds by name."""
+    items = node.values if isinstance(node, ast.Dict) else getattr(node, "elts", ())
+    for one in items:
+        if isinstance(one, _NAMED):
+            yield one
+        else:
+            yield from _written_out(one)
+
+
+def _note_same(same, target, shown):
+    """Note that a write into `target`, a name or an item, is one into what is `shown`."""
+    root = _root(target)
+    if isinstance(target, ast.Subscript):
+        root = _items(root)
+    same.setdefault(root, set()).update(shown)
+    if root is not None and root[0] != "items":
+        same.setdefault(_items(root), set()).update(
+            [one if one is None or one[0] == "items" else _items(one) for one in shown]
+        )
+
+
 def _iterated(node):
     """What a loop goes over, in enumerate, zip and the like, too: those of `_root`."""
     if isinstance(node, ast.Call):
         of = [node.func.value] if isinstance(node.func, ast.Attribute) else node.args
         return {one for arg in of for one in _iterated(arg)}
     found = _root(node)
-    return {found} if found is not None else set()
+    return {found, _items(found)} if found is not None else set()
 
 
 def _containers(function):
@@ -662,17 +672,20 @@ class _Change(ast.NodeTransformer):
 
 
 def _counted():
-    """Count what `_fresh` counts for an array that nothing holds, called as in rewritten code."""
+    """What `references` and `references_shown` count of what nothing holds, called as rewritten code calls `fresh`."""
     names = {"copied": numpy.zeros(2).copy, "shown": numpy.zeros(4).reshape}
     found = []
-    for text, call, count in ((_FRESH, "copied()", _references), (_FRESH, "copied().reshape(1, 2)", _shown)):
+    for text, call, count in (
+        (_FRESH, "copied()", references),
+        (_FRESH, "copied().reshape(1, 2)", references_shown),
+    ):
         tree = ast.parse(f"def probe():\n    made = {call}\n    return made\n")
         change = _Change({("name", "made")}, frozenset(), {})
         tree = ast.fix_missing_locations(change.visit(tree))
         code = _compiled(tree, types.SimpleNamespace(co_name="probe", co_firstlineno=1, co_filename="", co_flags=0))
-        constants = [functools.partial(count) if one == text else one for one in code.co_consts]
+        constants = [count if one == text else one for one in code.co_consts]
         found.append(types.FunctionType(code.replace(co_consts=tuple(constants)), names)())
     return found
 
 
-_alone, _alone_shown = _counted()
+set_counts(*_counted())
