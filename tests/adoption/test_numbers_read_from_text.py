@@ -399,7 +399,6 @@ def test_numbers_shown_by_a_percent_sign_have_the_text_of_the_plain_call():
     def f(x):
         seen.append("%d %i %5.2f|%e|%s" % (x * 10.0, x, x, x, "a"))  # noqa: UP031
         seen.append("%(v)8.3f" % {"v": x})  # noqa: UP031
-        seen.append(b"%.2f" % x)
         return x * len(seen[0])
 
     plain = f(S) and seen[:]
@@ -408,6 +407,11 @@ def test_numbers_shown_by_a_percent_sign_have_the_text_of_the_plain_call():
         warnings.simplefilter("error")
         assert ag.grad(f)(S) == len(plain[0])
     assert seen == plain
+
+
+def test_bytes_by_a_percent_sign_are_refused():
+    with pytest.raises(TypeError, match=r"float argument required(.|\n)*test_numbers_read_from_text\.py"):
+        ag.grad(lambda x: x * float(b"%.6f" % x))(S)
 
 
 def test_methods_of_float_that_write_a_number_are_refused():

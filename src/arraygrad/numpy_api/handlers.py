@@ -487,7 +487,7 @@ def _raw(x):
 
 
 # The results of ufuncs that are steps: their values lose no gradient in a plain array.
-_STEPS = {
+_STEPS: dict = {
     numpy.floor: (0,), numpy.ceil: (0,), numpy.trunc: (0,), numpy.rint: (0,), numpy.sign: (0,),
     numpy.floor_divide: (0,), numpy.divmod: (0,), numpy.modf: (1,), numpy.frexp: (1,),
 }  # fmt: skip

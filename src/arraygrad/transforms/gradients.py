@@ -485,7 +485,7 @@ def hessian(f, argnums=0, *, argnames=None, adopt=None, progress=False, **unknow
     callable
         Called as `f`; for a scalar (an array of one element) and an array argument of shape s returns an array of shape
         s + s, for a result of shape r one of shape r + s + s. For containers and tuples of argnums: in the structure of
-        the argument, and within that again, the block of the two.
+        the argument, and within that again, the block of the two; None where the argument holds no number.
 
     Raises
     ------
