@@ -103,6 +103,10 @@ def _of_rows(text):
     return connection
 
 
+class Text(str):
+    """Text of a class of the program's own."""
+
+
 READERS = {
     "exec": _by_exec,
     "exec in the function's names": _by_local_exec,
@@ -143,6 +147,12 @@ READERS = {
     "eval of a formula's part": lambda text: eval(f"[{text}, 2.0]")[0],
     "ast.literal_eval": lambda text: ast.literal_eval(text),
     "literal_eval by its name": lambda text: literal_eval(f"({text}, 'a')")[0],
+    "float of bytes": lambda text: float(text.encode()),
+    "float of a bytearray": lambda text: float(bytearray(text.encode())),
+    "float of a class derived from str": lambda text: float(Text(text)),
+    "float of NumPy's str": lambda text: float(np.str_(text)),
+    "a part of a complex number": lambda text: complex(f"{text}+1j").real,
+    "the other part": lambda text: complex(f"2+{text}j").imag,
     "Decimal": lambda text: float(decimal.Decimal(text) * 2),
     "Decimal by its name": lambda text: float(Decimal(text).quantize(Decimal("0.01"))),
     "Fraction": lambda text: float(fractions.Fraction(text) / 3),

@@ -331,9 +331,13 @@ cpdef number_in(str text):
     return None
 
 
-cpdef tell_text(str text):
-    """Warn if a number is read from text that an adopted call has made of a Tensor."""
-    if arraygrad_adopting != NULL and TEXTS and number_in(text) in TEXTS:
+cpdef tell_text(text):
+    """Warn if a number is read from text, or bytes, that an adopted call has made of a Tensor."""
+    if arraygrad_adopting == NULL or not TEXTS:
+        return
+    number = number_in(str(text) if isinstance(text, str) else bytes(text).decode("ascii", "replace"))
+    parts = (number.real, number.imag) if isinstance(number, complex) else ()
+    if number in TEXTS or any([part in TEXTS and part not in (0.0, 1.0, -1.0) for part in parts]):
         warn_of_text(sys._getframe(0))
 
 
@@ -358,7 +362,7 @@ def called_number(cls, *args, **kwargs):
             number = made(*args, **kwargs)
             if number is not None:
                 return number
-        elif type(x) is str:
+        elif isinstance(x, (str, bytes, bytearray)):
             tell_text(x)
     try:
         return cls._real(*args, **kwargs)

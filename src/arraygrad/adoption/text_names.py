@@ -20,8 +20,8 @@ does the first half only, and is right; the second half is where the gradient is
     that is rewritten]).
 (6) Another program that is given such text answers with numbers of its own. It is told by what it is given, where its
     output is read (`subprocess`).
-Not seen are text that is cut into parts of numbers, files that other programs read, float() of bytes, and text that is
-stored into an array of numbers.
+Not seen are text that is cut into parts of numbers, files that other programs read, and text that is stored into an
+array of numbers.
 Guarded by tests/adoption/test_numbers_read_from_text.py.
 """
 
