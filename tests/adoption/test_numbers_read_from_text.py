@@ -103,6 +103,10 @@ def _of_rows(text):
     return connection
 
 
+class Text(str):
+    """Text of a class of the program's own."""
+
+
 READERS = {
     "exec": _by_exec,
     "exec in the function's names": _by_local_exec,
@@ -143,6 +147,12 @@ READERS = {
     "eval of a formula's part": lambda text: eval(f"[{text}, 2.0]")[0],
     "ast.literal_eval": lambda text: ast.literal_eval(text),
     "literal_eval by its name": lambda text: literal_eval(f"({text}, 'a')")[0],
+    "float of bytes": lambda text: float(text.encode()),
+    "float of a bytearray": lambda text: float(bytearray(text.encode())),
+    "float of a class derived from str": lambda text: float(Text(text)),
+    "float of NumPy's str": lambda text: float(np.str_(text)),
+    "a part of a complex number": lambda text: complex(f"{text}+1j").real,
+    "the other part": lambda text: complex(f"2+{text}j").imag,
     "Decimal": lambda text: float(decimal.Decimal(text) * 2),
     "Decimal by its name": lambda text: float(Decimal(text).quantize(Decimal("0.01"))),
     "Fraction": lambda text: float(fractions.Fraction(text) / 3),
@@ -399,7 +409,6 @@ def test_numbers_shown_by_a_percent_sign_have_the_text_of_the_plain_call():
     def f(x):
         seen.append("%d %i %5.2f|%e|%s" % (x * 10.0, x, x, x, "a"))  # noqa: UP031
         seen.append("%(v)8.3f" % {"v": x})  # noqa: UP031
-        seen.append(b"%.2f" % x)
         return x * len(seen[0])
 
     plain = f(S) and seen[:]
@@ -408,6 +417,11 @@ def test_numbers_shown_by_a_percent_sign_have_the_text_of_the_plain_call():
         warnings.simplefilter("error")
         assert ag.grad(f)(S) == len(plain[0])
     assert seen == plain
+
+
+def test_bytes_by_a_percent_sign_are_refused():
+    with pytest.raises(TypeError, match=r"float argument required(.|\n)*test_numbers_read_from_text\.py"):
+        ag.grad(lambda x: x * float(b"%.6f" % x))(S)
 
 
 def test_methods_of_float_that_write_a_number_are_refused():

@@ -221,3 +221,21 @@ def test_such_an_array_that_the_program_reads_is_told(name, how):
     with pytest.warns(UserWarning, match="has stored numbers"):
         ag.grad(f)(0.7)
     ag.adopt.clear()
+
+
+@pytest.mark.parametrize(
+    "kept",
+    ["LOG.values.append(y[0] * 1.0)", "LOG.last = y[0] * 2.0", "LOG.table['y'] = y[0] * 1.0", "LOG.array[0] = y[0]"],
+)
+def test_numbers_that_an_object_of_the_module_keeps_are_told(kept):
+    text = (
+        "import numpy as np\nfrom scipy.integrate import solve_ivp\nclass Log:\n    def __init__(self):\n"
+        "        self.values, self.table, self.last, self.array = [], {}, 0.0, np.zeros(2)\nLOG = Log()\n"
+        f"def rhs(t, y, k):\n    {kept}\n    return -k * y\n"
+        "def f(k):\n    return solve_ivp(rhs, (0.0, 1.0), [1.0], args=(k,)).y[0, -1]\n"
+    )
+    names = {"__name__": "logged"}
+    exec(compile(text, "logged.py", "exec"), names)
+    with pytest.warns(UserWarning, match="has stored numbers"):
+        ag.grad(names["f"])(0.7)
+    ag.adopt.clear()

@@ -214,8 +214,10 @@ MAY_IMPORT = {
     },
     "core.roots": ENGINE | {f"core.{name}" for name in ("op", "value", "accumulators", "nodes", "apply")},
 }
-CORE = {name for name in MAY_IMPORT if name.startswith("core")} | {"core.tensor"}
-MAY_IMPORT["core.tensor"] = ENGINE | CORE - {"core.tensor", "core.calls", "core.containers", "core.function"}
+CORE = {name for name in MAY_IMPORT if name.startswith("core")} | {"core.tensor", "core.constructors"}
+NOT_YET = {"core.tensor", "core.constructors", "core.calls", "core.containers", "core.function"}
+MAY_IMPORT["core.tensor"] = ENGINE | CORE - NOT_YET
+MAY_IMPORT["core.constructors"] = ENGINE | CORE - NOT_YET | {"core.tensor"}
 # The rooms above, each on the ones before it and on itself.
 BELOW = ENGINE | CORE
 MAY_IMPORT["backends"] = BELOW | {"ops", "backends"}
@@ -231,7 +233,7 @@ MAY_IMPORT["batches"] = MAY_IMPORT["program"] | {"batches"}
 MAY_IMPORT["transforms"] = MAY_IMPORT["adoption"] | MAY_IMPORT["batches"] | {"transforms", "_hints", "_progress"}
 MAY_IMPORT["implicit"] = MAY_IMPORT["transforms"] | {"implicit"}
 MAY_IMPORT["interop"] = MAY_IMPORT["autograd"] | MAY_IMPORT["backends"] | {"interop"}
-MAY_IMPORT["typing"] = {"core.tensor"}
+MAY_IMPORT["typing"] = {"core.tensor", "core.constructors"}
 MAY_IMPORT["memory"] = MAY_IMPORT["backends"]
 # The package's face, and what stands on the finished package.
 MAY_IMPORT["face"] = (set(MAY_IMPORT) | {"_compiled", "_first_use", "_hints", "_interpreter", "_version"}) - {"face"}

@@ -18,7 +18,8 @@ import pytest
 
 import arraygrad as ag
 from arraygrad.backends.numpy.table import BINARY_LOOPS, UNARY_LOOPS
-from arraygrad.core.tensor import apply_op, wrap_raw
+from arraygrad.core.constructors import wrap_raw
+from arraygrad.core.tensor import apply_op
 from arraygrad.engine import sharing
 from arraygrad.engine.threads import helper_threads
 from arraygrad.ops import OPS

@@ -1,6 +1,6 @@
 # What rewritten code does with an array that it has just made: (1) of Note [Code that is rewritten] in
 # adoption/rewritten.py. Compiled, because such code may pass each number of a loop through it.
-# May import: core.adopted, core.inplace, core.tensor, engine.node, numpy (Python only), the standard library.
+# May import: core.adopted, core.inplace, core.constructors, engine.node, numpy (Python only), the standard library.
 import weakref
 
 import numpy
@@ -9,7 +9,7 @@ from arraygrad.core.adopted cimport arraygrad_adopting
 from arraygrad.engine.node cimport thread_state
 
 from arraygrad.core.inplace import as_scalar
-from arraygrad.core.tensor import wrap_raw
+from arraygrad.core.constructors import wrap_raw
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(object o)

@@ -1,8 +1,8 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
 May import: adoption.builtin_answers, adoption.either, adoption.exchange, adoption.objects, adoption.scalar_names,
-adoption.table, adoption.text_names, adoption.of_lists, core.inplace, core.number_lists, core.tensor, numpy_api.arrays,
-numpy_api.rearranging, numpy.
+adoption.table, adoption.text_names, adoption.of_lists, core.inplace, core.number_lists, core.constructors, core.tensor,
+numpy_api.arrays, numpy_api.rearranging, numpy.
 """
 
 import collections
@@ -32,9 +32,10 @@ from arraygrad.adoption.table import (
     stands_for,
 )  # fmt: skip
 from arraygrad.adoption.text_names import holds_text, reader, tell_read
+from arraygrad.core.constructors import asarray, wrap_raw
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.number_lists import joined_numbers
-from arraygrad.core.tensor import Tensor, asarray, wrap_raw
+from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors, of_objects
 from arraygrad.numpy_api.rearranging import Vectorize, as_strided, asarray_chkfinite, require
 

@@ -54,7 +54,7 @@ from arraygrad.adoption.exchange import Route, set_renewal
 from arraygrad.adoption.identity_comparisons import ITEMS, attribute, held, parts
 from arraygrad.adoption.namespaces import CACHES, NOTHING, Names, forget, renewed, wanted
 from arraygrad.adoption.polynomial_names import polynomial
-from arraygrad.adoption.rewritten import rewritten
+from arraygrad.adoption.rewritten import rewritten, set_libraries
 from arraygrad.adoption.scipy_names import load
 from arraygrad.adoption.stand_ins import pair_of
 from arraygrad.adoption.table import stands_for
@@ -616,3 +616,4 @@ def adoptable(namespace):
 
 
 set_renewal(renewed, forget, reach_of)
+set_libraries(is_library)

@@ -37,6 +37,7 @@ import inspect
 import linecache
 import sys
 import types
+import typing
 import warnings
 
 import numpy
@@ -52,7 +53,7 @@ from arraygrad.autograd.python_numbers import rounds
 from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.arrays import holds_tensors, of_objects
 
-__all__ = ["rewritten"]
+__all__ = ["rewritten", "set_libraries"]
 
 _FUNCTIONS = frozenset(("dot", "clip", "searchsorted"))  # the functions of NumPy of these names take Tensors
 _METHODS = _FUNCTIONS | METHODS | {"astype"}
@@ -221,8 +222,16 @@ def _classes_named(code, namespace):
 
 
 def _is_library(name):
-    top = str(name).partition(".")[0]
-    return top in sys.stdlib_module_names or top in ("numpy", "scipy", "arraygrad")
+    return not isinstance(name, str) or name.partition(".")[0] in sys.stdlib_module_names or _is_foreign(name)
+
+
+_is_foreign: typing.Any = None  # reach.is_library
+
+
+def set_libraries(question):
+    """Have `question(name)` say whether a module belongs to a library that adoption does not reach."""
+    global _is_foreign
+    _is_foreign = question
 
 
 def _keeps_what_is_written(made, namespace):

@@ -20,8 +20,8 @@ does the first half only, and is right; the second half is where the gradient is
     that is rewritten]).
 (6) Another program that is given such text answers with numbers of its own. It is told by what it is given, where its
     output is read (`subprocess`).
-Not seen are text that is cut into parts of numbers, files that other programs read, float() of bytes, and text that is
-stored into an array of numbers.
+Not seen are text that is cut into parts of numbers, files that other programs read, and text that is stored into an
+array of numbers.
 Guarded by tests/adoption/test_numbers_read_from_text.py.
 """
 
@@ -293,7 +293,7 @@ class _NumberClass(StandInClass):
 
 
 # Modules of the standard library, what reads there, and what makes the stand-in of it; known when they are loaded.
-READERS = {
+READERS: dict = {
     "json": {"load loads": reader},
     "tomllib": {"load loads": reader},
     "plistlib": {"load loads": reader},
@@ -319,7 +319,7 @@ LIBRARIES = {
     "tomli": "load loads",
     "msgpack": "unpackb",
 }
-_MODULES = READERS | {name: {names: reader} for name, names in LIBRARIES.items()}
+_MODULES: dict = READERS | {name: {names: reader} for name, names in LIBRARIES.items()}
 
 
 def install():
@@ -331,7 +331,8 @@ def install():
 
 def refresh():
     """Put what reads numbers in modules that are loaded by now into the table; whether any was new."""
-    new = [name for name in _MODULES if name in sys.modules and id(sys.modules[name]) not in STAND_INS]
+    loaded = [name for name in _MODULES if type(sys.modules.get(name)) is types.ModuleType]  # None forbids an import
+    new = [name for name in loaded if id(sys.modules[name]) not in STAND_INS]
     for name in new:
         module = sys.modules[name]
         for names, make in _MODULES[name].items():

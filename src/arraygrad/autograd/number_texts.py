@@ -28,11 +28,14 @@ def formats(frame):
 
 
 def text_filled(frame):
-    """The text with `%` in it whose numbers a frame makes, by the operator or as logging does; None: it makes none."""
+    """The text with `%` in it whose numbers a frame makes, by the operator or as logging does; None: it makes none.
+
+    Bytes are none: who reads a number from them is not told.
+    """
     if logs(frame):
         return str(getattr(frame.f_locals.get("self"), "msg", ""))
     found = _format_of(frame)
-    return found.decode("latin-1") if isinstance(found, bytes) else found
+    return found if isinstance(found, str) else None
 
 
 def shown(text, value):

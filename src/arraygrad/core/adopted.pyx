@@ -191,7 +191,8 @@ cdef str formatted(TensorBase t, str spec):
     """`format(t, spec)`, noted for whom reads the number from it."""
     if not spec:
         return str(t)
-    return note_text(format(one_element(t, "format"), spec))
+    text = format(one_element(t, "format"), spec)
+    return note_text(text) if t.tracked else text
 
 
 cpdef str note_text(str text):

@@ -1,6 +1,7 @@
 """What solved problems share: their arguments, what a solver handed back, and the node that stands for the solution.
 
-May import: core.containers, engine, ops, core.tensor, transforms.tracked_call. `arraygrad.implicit` is the public face.
+May import: core.containers, engine, ops, core.constructors, core.tensor, transforms.tracked_call. `arraygrad.implicit`
+is the public face.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ import types
 
 import numpy
 
+from arraygrad.core.constructors import asarray, wrap_raw
 from arraygrad.core.containers import flatten, unflatten
-from arraygrad.core.tensor import Tensor, apply_op, asarray, wrap_raw
+from arraygrad.core.tensor import Tensor, apply_op
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
 from arraygrad.transforms.tracked_call import TrackedCall, function_name, meta_of

@@ -32,9 +32,10 @@ import numpy
 
 from arraygrad.autograd.function_snapshots import differ
 from arraygrad.autograd.graph import walk
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import Structure
 from arraygrad.core.exposed_memory import raw_array
-from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
+from arraygrad.core.tensor import Tensor, edge_of
 from arraygrad.engine.anomaly import is_anomaly_enabled
 from arraygrad.engine.node import set_zero_annihilates
 from arraygrad.program import library

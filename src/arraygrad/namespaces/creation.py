@@ -1,6 +1,6 @@
 """Creation functions of a namespace: the library's own, wrapped, with `requires_grad`.
 
-May import: _hints, ops, core.tensor, core.exposed_memory, namespaces.bind.
+May import: _hints, ops, core.constructors, core.tensor, core.exposed_memory, namespaces.bind.
 
 A new array is a leaf, so `requires_grad=True` is all there is to record. What is made from a Tensor's values is
 recorded instead, by the table's operation: `asarray(t)`, `full(shape, t)`, `linspace(0.0, t, 5)`.
@@ -9,9 +9,10 @@ recorded instead, by the table's operation: `asarray(t)`, `full(shape, t)`, `lin
 import inspect
 
 from arraygrad import _hints
+from arraygrad.core.constructors import asarray as _asarray
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.exposed_memory import note_source
-from arraygrad.core.tensor import Tensor, apply_op, backend_of, wrap_raw
-from arraygrad.core.tensor import asarray as _asarray
+from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import contains_tensor, to_tensor
 from arraygrad.namespaces.docstrings import documented
 from arraygrad.ops import OPS

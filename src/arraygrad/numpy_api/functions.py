@@ -1,7 +1,7 @@
 """NumPy's functions on Tensors, with NumPy's signatures, over table operations (`__array_function__`).
 
-May import: core.adopted, core.convert, core.exposed_memory, core.inplace, core.tensor, engine.node, ops,
-namespaces.bind, numpy.
+May import: core.adopted, core.convert, core.exposed_memory, core.inplace, core.constructors, core.tensor, engine.node,
+ops, namespaces.bind, numpy.
 
 Reductions are in `numpy_api.reductions`, functions of shape in `numpy_api.shapes`, products, numpy.linalg and numpy.fft
 in `numpy_api.linalg`. Keywords without a recorded counterpart (out=, where=, initial=) raise TypeError unless they have
@@ -19,10 +19,11 @@ import numpy
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from arraygrad.core.adopted import note_text
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.convert import numpy_is_kept, place
 from arraygrad.core.exposed_memory import raw_array, raw_handle
 from arraygrad.core.inplace import as_scalar, is_scalar
-from arraygrad.core.tensor import Tensor, backend_of, wrap_raw
+from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.ops import OPS

@@ -1,7 +1,8 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
-May import: ops, core.convert, core.tensor, core.inplace, core.protocol_shapes, backends.numpy.ufunc_calls,
-namespaces.bind, numpy_api.functions, numpy_api.gathered, numpy_api.plainly, numpy_api.rearranging, numpy.
+May import: ops, core.convert, core.constructors, core.tensor, core.inplace, core.protocol_shapes,
+backends.numpy.ufunc_calls, namespaces.bind, numpy_api.functions, numpy_api.gathered, numpy_api.plainly,
+numpy_api.rearranging, numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
 has, `__array_function__` the functions of `gathered`. The work is done on the tensor's own
@@ -16,12 +17,13 @@ import types
 import numpy
 
 from arraygrad.backends.numpy import ufunc_calls
+from arraygrad.core.constructors import asarray
 from arraygrad.core.convert import place
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.core.protocol_shapes import ptp
 from arraygrad.core.protocols import add_primitives, add_protocol_functions, is_served, numpy_function
-from arraygrad.core.tensor import Tensor, apply_op, asarray, backend_of
+from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.numpy_api.plainly import adopting, are_plain, computed_plainly, implementation, plain_call, stand_in_of
 from arraygrad.ops import OPS
@@ -485,7 +487,7 @@ def _raw(x):
 
 
 # The results of ufuncs that are steps: their values lose no gradient in a plain array.
-_STEPS = {
+_STEPS: dict = {
     numpy.floor: (0,), numpy.ceil: (0,), numpy.trunc: (0,), numpy.rint: (0,), numpy.sign: (0,),
     numpy.floor_divide: (0,), numpy.divmod: (0,), numpy.modf: (1,), numpy.frexp: (1,),
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
 
-May import: autograd, core.containers, core.inplace, core.tensor, engine, implicit.lifting, implicit.stores,
-namespaces.kinks, scipy, scipy._agreement, scipy._core, scipy._guards, scipy._libraries,
+May import: autograd, core.containers, core.inplace, core.constructors, core.tensor, engine, implicit.lifting,
+implicit.stores, namespaces.kinks, scipy, scipy._agreement, scipy._core, scipy._guards, scipy._libraries,
 scipy._on_host, scipy._signatures, numpy, SciPy.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
@@ -28,9 +28,10 @@ import scipy
 from arraygrad.autograd import Function
 from arraygrad.autograd import grad as gradients_of
 from arraygrad.autograd.grad_mode import enable_grad
+from arraygrad.core.constructors import asarray, wrap_raw
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.inplace import as_scalar
-from arraygrad.core.tensor import Tensor, asarray, wrap_raw
+from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.implicit.lifting import depends
 from arraygrad.implicit.stores import watching

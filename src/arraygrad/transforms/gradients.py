@@ -1,7 +1,7 @@
 """Gradients of functions: `grad`, `value_and_grad`, `elementwise_grad`, `vjp`, `jvp`, `linearize`, `jacobian`, ...
 
-May import: _hints, _progress, core.containers, engine, ops, core.tensor, adoption, transforms.tracked_call,
-transforms.transformed, transforms.jacobians, transforms.tracked_call_base, numpy.
+May import: _hints, _progress, core.containers, engine, ops, core.constructors, core.tensor, adoption,
+transforms.tracked_call, transforms.transformed, transforms.jacobians, transforms.tracked_call_base, numpy.
 
 A transform takes a function and gives a function (or, for `vjp`, `jvp` and `linearize`, results at one point). What
 they have in common:
@@ -31,9 +31,10 @@ import numpy
 from arraygrad._hints import unexpected
 from arraygrad._progress import progress as progress_bar
 from arraygrad.adoption.setting import adopted
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import LEAF, unflatten
 from arraygrad.core.exposed_memory import raw_handle
-from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
+from arraygrad.core.tensor import Tensor, edge_of
 from arraygrad.transforms.jacobians import forward_blocks, in_structure, reverse_blocks
 from arraygrad.transforms.tracked_call import (
     TrackedCall,
@@ -484,7 +485,7 @@ def hessian(f, argnums=0, *, argnames=None, adopt=None, progress=False, **unknow
     callable
         Called as `f`; for a scalar (an array of one element) and an array argument of shape s returns an array of shape
         s + s, for a result of shape r one of shape r + s + s. For containers and tuples of argnums: in the structure of
-        the argument, and within that again, the block of the two.
+        the argument, and within that again, the block of the two; None where the argument holds no number.
 
     Raises
     ------

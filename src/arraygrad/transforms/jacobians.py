@@ -1,6 +1,6 @@
 """Blocks of Jacobians from a tracked call: rows by reverse passes, columns by forward ones.
 
-May import: transforms.tracked_call, transforms.batched, core.containers, core.tensor, numpy.
+May import: transforms.tracked_call, transforms.batched, core.containers, core.constructors, core.tensor, numpy.
 `gradients.py` holds the public functions.
 """
 
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import unflatten
-from arraygrad.core.tensor import Tensor, wrap_raw
+from arraygrad.core.tensor import Tensor
 from arraygrad.transforms.tracked_call import give_back, meta_of
 
 __all__ = ["forward_blocks", "in_structure", "reverse_blocks"]

@@ -1,6 +1,6 @@
 """One call of a function with some of its arguments followed by the graph: what every function transform is made of.
 
-May import: core.containers, core.exposed_memory, core.inplace, core.tensor, engine, autograd.graph,
+May import: core.containers, core.exposed_memory, core.inplace, core.constructors, core.tensor, engine, autograd.graph,
 autograd.source_locations, ops, transforms.caught, transforms.searches, transforms.tracked_call_base, transforms.whole.
 The transforms themselves are in `gradients.py`; `tracked_call_base.pyx` is the compiled half of `TrackedCall`.
 """
@@ -17,18 +17,11 @@ import numpy
 
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.source_locations import SourceLocation, is_raised_by_us, told_of, value_met, warn_at
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import LEAF, align, flatten, leaf_names, stands_for, unflatten
 from arraygrad.core.exposed_memory import raw_handle
 from arraygrad.core.inplace import is_scalar
-from arraygrad.core.tensor import (
-    Tensor,
-    apply_op,
-    backend_of,
-    edge_of,
-    gradient_edge,
-    metadata_of,
-    wrap_raw,
-)
+from arraygrad.core.tensor import Tensor, apply_op, backend_of, edge_of, gradient_edge, metadata_of
 from arraygrad.engine.engine import execute
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
