@@ -148,7 +148,8 @@ def linker_flags() -> list[str]:
 FAST = {
     *["arraygrad._cyutility", "arraygrad.adoption.of_lists", "arraygrad.core.calls"],
     *["arraygrad.adoption.bindings", "arraygrad.adoption.exchange", "arraygrad.backends.numpy.array_ops"],
-    *["arraygrad.backends.numpy.contents", "arraygrad.backends.numpy.elementwise"],
+    *["arraygrad.backends.numpy.ndarrays", "arraygrad.backends.numpy.contents"],
+    "arraygrad.backends.numpy.elementwise",
     *["arraygrad.backends.numpy.factorizations", "arraygrad.backends.numpy.linalg", "arraygrad.backends.numpy.loops"],
     *["arraygrad.backends.numpy.reductions", "arraygrad.backends.numpy.shapes", "arraygrad.backends.numpy.sines"],
     *["arraygrad.backends.numpy.single", "arraygrad.backends.numpy.sorting", "arraygrad.core.accumulators"],
@@ -158,6 +159,7 @@ FAST = {
     *["arraygrad.core.protocols", "arraygrad.core.saved_variables"],
     *["arraygrad.core.value", "arraygrad.core.views", "arraygrad.engine.arrayops", "arraygrad.engine.engine"],
     *["arraygrad.engine.evaluate", "arraygrad.engine.graph_task", "arraygrad.engine.node", "arraygrad.engine.numbers"],
+    "arraygrad.engine.thread_main",
     *["arraygrad.program.form", "arraygrad.transforms.batched", "arraygrad.transforms.tracked_call_base"],
 }
 UNALIGNED = ["-fno-align-jumps", "-fno-align-loops", "-fno-align-labels"]

@@ -30,10 +30,11 @@ from arraygrad.backends import numpy as _numpy_backend  # registers itself
 from arraygrad.core import saved_tensor as _saved_tensor
 from arraygrad.core.adopted import set_teller as _set_teller
 from arraygrad.core.constant_checks import set_constant_check
+from arraygrad.core.constructors import asarray, tensor
 from arraygrad.core.convert import set_number_guard as _set_number_guard
 from arraygrad.core.nodes import set_handles as _set_handles
 from arraygrad.core.protocols import set_protocol_handlers as _set_protocol_handlers
-from arraygrad.core.tensor import Tensor, asarray, set_saved_mutation, tensor
+from arraygrad.core.tensor import Tensor, set_saved_mutation
 from arraygrad.core.tensor import set_autograd as _set_autograd
 from arraygrad.engine.node import keep_package_for_ever as _keep_for_ever
 from arraygrad.namespaces import dispatch as _dispatch

@@ -1,6 +1,6 @@
 """The pool that arrays of the NumPy backend live in: what it keeps, its limit, and NumPy's own arrays in it too.
 
-May import: backends.numpy.loops.
+May import: backends.numpy.ndarrays.
 
 Freed memory that goes back to the system costs page faults when it is asked for again, ten times the arithmetic of a
 large array. What arraygrad's compiled paths make lives in a pool that keeps it. `pool()` has every array that NumPy
@@ -11,7 +11,13 @@ from __future__ import annotations
 
 import contextvars
 
-from arraygrad.backends.numpy.loops import pool_counts, pool_limit, pooled_bytes, set_memory_pool, swap_memory_handler
+from arraygrad.backends.numpy.ndarrays import (
+    pool_counts,
+    pool_limit,
+    pooled_bytes,
+    set_memory_pool,
+    swap_memory_handler,
+)
 
 __all__ = ["empty_cache", "get_limit", "pool", "set_limit", "set_pool", "statistics"]
 

@@ -304,8 +304,9 @@ def test_libraries_and_other_code_see_a_tensor():
     assert t.shape == ()
     assert getattr(t, "ndim") == 0  # noqa: B009
     assert repr(t) == "Tensor(0.6173, requires_grad=True)"
+    assert ag.grad(lambda x: x * len("%.3f" % x))(S) == 5.0  # noqa: UP031
     with pytest.raises(TypeError, match="becomes a Python number"):
-        ag.grad(lambda x: x * len("%.3f" % x))(S)  # noqa: UP031
+        ag.grad(lambda x: x * len("%.3f" % x), adopt=False)(S)  # noqa: UP031
 
 
 def test_numbers_can_be_logged_and_printed(caplog, capsys):
@@ -344,9 +345,10 @@ def test_a_number_read_from_text_of_a_tensor_is_told(text, read):
 
 
 @pytest.mark.parametrize("f", [lambda x: "%.3f" % x, lambda x: "%s: %e, %g" % ("a", x, x * x)])  # noqa: UP031
-def test_a_percent_sign_of_text_is_refused_with_the_other_spellings(f):
+def test_a_percent_sign_of_text_shows_the_value_and_is_refused_without_adoption(f):
+    assert ag.grad(lambda x: x * len(f(x)), adopt=True)(S) == len(f(S))
     with pytest.raises(TypeError, match=r"For text write f'\{x:\.3f\}'"):
-        ag.grad(lambda x: x * len(f(x)), adopt=True)(S)
+        ag.grad(lambda x: x * len(f(x)), adopt=False)(S)
 
 
 def test_a_percent_sign_of_numbers_is_no_text():

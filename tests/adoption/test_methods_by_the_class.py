@@ -45,7 +45,7 @@ def test_the_way_out_where_the_real_class_is_kept():
     f = program("np.ndarray.flatten(x) if type(x) is not np.ndarray else np.ndarray.flatten(x)")
     with pytest.raises(TypeError) as error:
         ag.grad(f)(X)
-    assert "write x.name(...)" in "".join(error.value.__notes__)
+    assert "write x.name(...)" in str(error.value)
     np.testing.assert_array_equal(ag.grad(program("x.flatten()"))(X), np.ones((2, 3)))
 
 

@@ -7,14 +7,19 @@ recorded value into it is refused.
 from __future__ import annotations
 
 import contextlib
+import dis
+import linecache
+import math
 import sys
 import types
+import warnings
 import weakref
 
 import numpy as np
 import pytest
 
 import arraygrad as ag
+from arraygrad.adoption.fresh import fresh
 from arraygrad.adoption.rewritten import rewritten
 
 # Ways to an array of X, which is plain and made before the call; nothing else holds what they give.
@@ -123,6 +128,17 @@ CONTAINERS = {
     "walrus": ("if (row := {way}) is not None:\n        pass", "row[..., 0]"),
     "loop": ("rows = [{way}, {way}]\n    for row in rows:\n        row[..., 1] = x * x", "rows[0][..., 0]"),
     "enumerated": ("rows = [{way}]\n    for i, row in enumerate(rows):\n        row[..., i] = x", "rows[0][..., 1]"),
+    "list of names": ("row = {way}\n    rows = [row, 1.0]", "rows[0][..., 0]"),
+    "nested list of names": ("row = {way}\n    rows = [[row], 1.0]", "rows[0][0][..., 0]"),
+    "dict of names": ("row = {way}\n    rows = {{'a': row}}", "rows['a'][..., 0]"),
+    "tuple of names": ("row = {way}\n    rows = (1.0, row)", "rows[1][..., 0]"),
+    "name appended": ("rows = []\n    row = {way}\n    rows.append(row)", "rows[0][..., 0]"),
+    "name put": ("rows = [None]\n    row = {way}\n    rows[0] = row", "rows[0][..., 0]"),
+    "name put, item taken": ("rows = [None]\n    row = {way}\n    rows[0] = row\n    one = rows[0]", "one[..., 0]"),
+    "name put, looped": (
+        "rows = [None]\n    row = {way}\n    rows[0] = row\n    for one in rows:\n        one[..., 1] = x * x",
+        "rows[0][..., 0]",
+    ),
     "loop over a display": (
         "rows = []\n    for row in [{way}]:\n        row[..., 1] = x\n        rows.append(row)",
         "row[..., 0]",
@@ -147,10 +163,25 @@ def test_items_of_containers_that_are_written_into_are_recorded(program, way, co
 
 
 def test_items_that_share_memory_with_something_else_are_not_written(program):
-    for make in ("keep = X.copy()\n    rows = [keep, keep[:1]]", "rows = [X.copy()] * 2"):
-        f = program(f"{HEAD}\ndef f(x):\n    {make}\n    rows[1][0] = x\n    return rows[0].sum()\n")
-        with pytest.raises(TypeError, match="can't be written into a plain array"):
-            ag.grad(f)(1.3)
+    f = program(f"{HEAD}\ndef f(x):\n    rows = [X.copy()] * 2\n    rows[1][0] = x\n    return rows[0].sum()\n")
+    with pytest.raises(TypeError, match="can't be written into a plain array"):
+        ag.grad(f)(1.3)
+
+
+def test_views_of_a_name_in_a_list_are_written_as_views(program):
+    make = "keep = X.copy()\n    rows = [keep, keep[:1]]"
+    f = program(f"{HEAD}\ndef f(x):\n    {make}\n    rows[1][0] = x\n    return (rows[0] ** 2).sum()\n")
+    assert ag.grad(f)(1.3) == pytest.approx(7.8)
+
+
+def test_numbers_that_are_put_into_arrays_are_not_looked_at(program):
+    f = program(
+        f"{HEAD}\ndef f(x):\n    made = X * 0.0\n    for i in range(2):\n        s = x * i\n        s = s + X[i]\n"
+        "        made[i] = s\n    return made.sum()\n"
+    )
+    other = rewritten(f.__code__, f.__globals__)
+    assert sum(ins.argval is fresh for ins in dis.get_instructions(other)) == 1  # X * 0.0
+    assert ag.grad(f)(1.3) == pytest.approx(3.0)
 
 
 def test_what_is_stored_into_a_plain_array_stays_plain(program):
@@ -486,3 +517,98 @@ def test_other_threads_get_plain_arrays_from_the_code_that_runs_meanwhile(progra
     f.__globals__["hook"] = hook
     assert ag.grad(f)(2.0) == 3.0
     assert found == [np.float64]
+
+
+DIGITS = {
+    "int": "x * (int(x * 1e6) / 1e6)",
+    "whole": "x * (int(x * 1000) / 1000)",
+    "power": "x * (int(10**4 * x) / 10**4)",
+    "floor": "x * math.floor(x * 1e3) / 1e3",
+    "ceil": "math.ceil(x * 1e3) / 1e3 * x",
+    "round": "x * round(x * 100) / 100.0",
+    "numpy": "x * np.floor(x * 1e5) / 1e5",
+    "rint": "x * np.rint(x * 1e5) / 1e5",
+    "sum": "x * (int((x + 1.0) * 1e6) / 1e6 - 1.0)",
+}
+
+
+@pytest.mark.parametrize("text", DIGITS.values(), ids=DIGITS)
+def test_digits_that_whole_numbers_keep_are_told(text):
+    names = {"__name__": "cut", "np": np, "math": math}
+    source = f"def f(x):\n    return {text}\n"
+    linecache.cache["cut.py"] = len(source), None, source.splitlines(keepends=True), "cut.py"
+    exec(compile(source, "cut.py", "exec"), names)
+    f = names["f"]
+    plain = f(0.7371234)
+    with pytest.warns(UserWarning, match=r"cut\.py:2, in f: .* rounded to \d digits has derivative zero"):
+        value, gradient = ag.value_and_grad(f)(0.7371234)
+    assert value == plain
+    assert gradient == pytest.approx(plain / 0.7371234, rel=1e-12)
+    ag.adopt.clear()
+
+
+@pytest.mark.parametrize(
+    "text", ["x - math.floor(x / 0.3) * 0.3", "x * int(x * 1e3)", "x * (int(x * 8) / 8)", "x * 100 / 100"]
+)
+def test_other_whole_numbers_say_nothing(text):
+    names = {"__name__": "cut", "np": np, "math": math}
+    source = f"def f(x):\n    return {text}\n"
+    linecache.cache["cut.py"] = len(source), None, source.splitlines(keepends=True), "cut.py"
+    exec(compile(source, "cut.py", "exec"), names)
+    f, h = names["f"], 1e-6
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gradient = ag.grad(f)(0.7371234)
+    assert gradient == pytest.approx((f(0.7371234 + h) - f(0.7371234 - h)) / (2.0 * h), rel=1e-6)
+    ag.adopt.clear()
+
+
+# Classes that keep an array, and what writes into it.
+KEEPERS = {
+    "plain": "class Body:\n    def __init__(self, x): self.x = x\n    def move(self, p): self.x += p\n",
+    "item": "class Body:\n    def __init__(self, x): self.x = x\n    def move(self, p): self.x[0] = self.x[1] + p[0]\n",
+    "dataclass": "import dataclasses\n@dataclasses.dataclass\nclass Body:\n    x: np.ndarray\n"
+    "    def move(self, p): self.x[:2] += p[:2]\n",
+    "derived": "class Base:\n    def __init__(self, x): self.x = x\n"
+    "class Body(Base):\n    def move(self, p): self.x *= p\n",
+    "super": "class Base:\n    def __init__(self, x): self.x = x\nclass Body(Base):\n"
+    "    def __init__(self, x):\n        super().__init__(x)\n        self.x = self.x\n"
+    "    def move(self, p): self.x -= p\n",
+    "two": "class Body:\n    def __init__(self, x, v=None): self.x, self.v = x, x * 2.0\n"
+    "    def move(self, p):\n        self.v += p\n        self.x += self.v * p\n",
+    "slots": "class Body:\n    __slots__ = ('x',)\n    def __init__(self, x): self.x = x\n"
+    "    def move(self, p): np.add(self.x, p, out=self.x)\n",
+    "outside": "class Body:\n    def __init__(self, x): self.x = x\n    def move(self, p): pass\n",
+}
+GIVEN = ("X.copy()", "X * 1.0", "x=X.copy()", "X[0] + 0.0", "np.asarray(X.copy())", "lib.scaled(X)[0]")
+
+
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize("name", KEEPERS)
+def test_arrays_given_to_objects_that_write_into_them(name, given, tmp_path, monkeypatch):
+    given = given.replace("X.copy()", "X[0].copy()").replace("X * 1.0", "X[0] * 1.0")
+    more = "b.x += 0.5 * p; " if name == "outside" else ""
+    source = (
+        f"import numpy as np\nimport lib_of_bodies as lib\nX = np.arange(6.0).reshape(2, 3)\n{KEEPERS[name]}\n"
+        f"def f(p):\n    b = Body({given})\n    for _ in range(2):\n        b.move(p); {more}b.x[1] -= p[2]\n"
+        "    return np.sum(b.x ** 2)\n"
+    )
+    lib = types.ModuleType("lib_of_bodies")
+    exec("def scaled(x): return x * 0.5", vars(lib))
+    path = tmp_path / "bodies.py"
+    path.write_text(source)
+    module = types.ModuleType("bodies")
+    module.__file__ = str(path)
+    monkeypatch.setitem(sys.modules, "lib_of_bodies", lib)
+    monkeypatch.setitem(sys.modules, "bodies", module)
+    exec(compile(source, str(path), "exec"), vars(module))
+    p, f = np.array([0.3, -0.2, 0.7]), module.f
+    before = module.X.copy()
+    gradient = ag.grad(f)(p)
+    for i in range(3):
+        step = np.zeros(3)
+        step[i] = 1e-6
+        assert gradient[i] == pytest.approx((f(p + step) - f(p - step)) / 2e-6, abs=1e-7)
+    assert np.array_equal(module.X, before)
+    assert type(f(p)) is np.float64
+    ag.adopt.clear()

@@ -10,7 +10,8 @@ import numpy as np
 import arraygrad.backends.numpy  # noqa: F401  its loops and rules are attached when it is loaded
 from arraygrad.backends.numpy.loops import set_fast_paths
 from arraygrad.backends.numpy.table import UNARY_LOOPS
-from arraygrad.core.tensor import apply_op, wrap_raw
+from arraygrad.core.constructors import wrap_raw
+from arraygrad.core.tensor import apply_op
 from arraygrad.ops import OPS
 
 DTYPES = ("float32", "float64")

@@ -13,7 +13,8 @@ from arraygrad.backends.numpy import BACKEND
 from arraygrad.backends.numpy.array_ops import try_loop
 from arraygrad.backends.numpy.loops import loop_agrees, loop_dtypes, set_fast_paths
 from arraygrad.backends.numpy.table import BINARY_LOOPS, UNARY_LOOPS
-from arraygrad.core.tensor import apply_op, wrap_raw
+from arraygrad.core.constructors import wrap_raw
+from arraygrad.core.tensor import apply_op
 from arraygrad.ops import OPS
 
 # numpy.float_power has double precision only

@@ -11,7 +11,8 @@ import pytest
 from fast_path_cases import plain, unaligned
 
 from arraygrad.backends.numpy.table import BINARY_LOOPS, UNARY_LOOPS
-from arraygrad.core.tensor import apply_op, wrap_raw
+from arraygrad.core.constructors import wrap_raw
+from arraygrad.core.tensor import apply_op
 from arraygrad.ops import OPS
 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-310, 3e38, 5e-324, 2.5, 1e300, 100.0])

@@ -26,7 +26,8 @@ from fast_path_cases import (
 )
 
 from arraygrad.backends.numpy.table import try_rule
-from arraygrad.core.tensor import apply_op, wrap_raw
+from arraygrad.core.constructors import wrap_raw
+from arraygrad.core.tensor import apply_op
 from arraygrad.ops import OPS
 
 

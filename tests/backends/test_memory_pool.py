@@ -13,7 +13,7 @@ import pytest
 import arraygrad as ag
 from arraygrad.backends.numpy import BACKEND
 from arraygrad.backends.numpy.array_ops import try_loop
-from arraygrad.backends.numpy.loops import pool_counts, pooled_bytes, set_memory_pool
+from arraygrad.backends.numpy.ndarrays import pool_counts, pooled_bytes, set_memory_pool
 from arraygrad.ops import OPS
 
 LIMIT = 8 << 20

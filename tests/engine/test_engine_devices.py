@@ -9,7 +9,7 @@ import pytest
 from engine_fakes import Box, DeviceOps, capture, chain, node, run, sink
 
 from arraygrad.engine import engine
-from arraygrad.engine.engine import device_threads
+from arraygrad.engine.threads import device_threads
 
 DEVICES = ("dev0", "dev1", "dev2")
 LIMIT = 30  # seconds until a thread that should come counts as lost

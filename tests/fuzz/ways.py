@@ -11,7 +11,8 @@ import warnings
 import numpy as np
 
 import arraygrad as ag
-from arraygrad.backends.numpy.loops import set_fast_paths, set_memory_pool
+from arraygrad.backends.numpy.loops import set_fast_paths
+from arraygrad.backends.numpy.ndarrays import set_memory_pool
 from arraygrad.core.protocols import set_compiled_protocols
 from arraygrad.core.roots import set_compiled_backward
 from arraygrad.transforms.tracked_call_base import set_compiled_calls

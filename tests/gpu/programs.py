@@ -24,7 +24,7 @@ import sys
 sys.path.insert(0, {os.path.dirname(__file__)!r})
 from stand_in import *
 import arraygrad as ag
-from arraygrad.engine.engine import device_threads
+from arraygrad.engine.threads import device_threads
 """
 
 # The programs come as lines of JSON; the answer is a line with the exit status.

@@ -1,6 +1,6 @@
 """CuPy on a device: gradients, streams, transfers, memory, kernels. Skipped, with the reason, where there is no device.
 
-Imports the public names of arraygrad, engine.engine for its device threads, ops for the table, and the CuPy backend.
+Imports the public names of arraygrad, engine.threads for its device threads, ops for the table, and the CuPy backend.
 """
 
 import gc
@@ -14,7 +14,7 @@ import pytest
 from waiting import waits_counted
 
 import arraygrad as ag
-from arraygrad.engine.engine import device_threads
+from arraygrad.engine.threads import device_threads
 
 pytestmark = pytest.mark.gpu
 

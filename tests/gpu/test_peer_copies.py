@@ -1,7 +1,7 @@
 """Copies between devices: what is copied, in which order, in whose memory. A thread for each device.
 
 In lazy mode of the host device (tools/host_cuda) a missing wait is a wrong number here. Skipped, with the reason, where
-there are not two devices. Imports the public names of arraygrad, and engine.engine for its device threads.
+there are not two devices. Imports the public names of arraygrad, and engine.threads for its device threads.
 """
 
 import threading
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
-from arraygrad.engine.engine import device_threads
+from arraygrad.engine.threads import device_threads
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("two_devices")]
 

@@ -169,3 +169,73 @@ def test_every_solver_looks(solve):
         ag.grad(lambda a: solve([], a))(1.1)
     with pytest.warns(UserWarning, match="has stored numbers in 'log'"):
         solve([], ag.tensor(1.1, requires_grad=True))
+
+
+# What a function that fills an array and returns it looks like, and what else reads the array.
+FILLED = {
+    "attribute": "class D:\n    def __init__(self): self.d = np.zeros(2)\n    def rhs(self, t, y, k):\n"
+    "        self.d[0] = -k * y[0]\n        self.d[1] = k * y[0] - y[1]\n        return self.d\n"
+    "o = D()\nrhs = o.rhs\n",
+    "copy": "class D:\n    def __init__(self): self.d = np.zeros(2)\n    def rhs(self, t, y, k):\n"
+    "        self.d[0] = -k * y[0]\n        self.d[1] = k * y[0] - y[1]\n        return self.d.copy()\n"
+    "o = D()\nrhs = o.rhs\n",
+    "global": "d = np.zeros(2)\ndef rhs(t, y, k):\n    d[0] = -k * y[0]\n    d[1] = k * y[0] - y[1]\n    return d\n",
+    "closure": "def make():\n    d = np.zeros(2)\n    def rhs(t, y, k):\n        d[0] = -k * y[0]\n"
+    "        d[1] = k * y[0] - y[1]\n        return d\n    return rhs\nrhs = make()\n",
+    "called": "class D:\n    def __init__(self): self.d = np.zeros(2)\n    def slope(self, y, k):\n"
+    "        self.d[0] = -k * y[0]\n        self.d[1] = k * y[0] - y[1]\n        return self.d\n"
+    "o = D()\nrhs = lambda t, y, k: o.slope(y, k)\n",
+}
+READ = {"attribute": "o.d[0]", "copy": "o.d.sum()", "global": "d[0]", "called": "o.d[1]"}
+SOLVED = "solve_ivp(rhs, (0.0, 1.0), [1.0, 0.0], args=(k,), rtol=1e-10, atol=1e-12).y[1, -1]"
+
+
+def filling_program(name, loss, more=""):
+    names = {"__name__": "filled"}
+    text = (
+        f"import numpy as np\nfrom scipy.integrate import solve_ivp\n{FILLED[name]}{more}def f(k):\n    return {loss}\n"
+    )
+    exec(compile(text, "filled.py", "exec"), names)
+    return names["f"]
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_an_array_that_is_filled_and_returned_says_nothing(name):
+    f = filling_program(name, SOLVED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = ag.grad(f)(0.7)
+    # y[1] = k (exp(-k t) - exp(-t)) / (1 - k)
+    value = lambda k: k * (np.exp(-k) - np.exp(-1.0)) / (1.0 - k)
+    assert found == pytest.approx((value(0.7 + 1e-6) - value(0.7 - 1e-6)) / 2e-6, rel=1e-6)
+    ag.adopt.clear()
+
+
+@pytest.mark.parametrize("how", ["itself", "another function"])
+@pytest.mark.parametrize("name", READ)
+def test_such_an_array_that_the_program_reads_is_told(name, how):
+    if how == "itself":
+        f = filling_program(name, f"{SOLVED} + {READ[name]}")
+    else:
+        f = filling_program(name, f"{SOLVED} + read()", f"def read():\n    return {READ[name]}\n")
+    with pytest.warns(UserWarning, match="has stored numbers"):
+        ag.grad(f)(0.7)
+    ag.adopt.clear()
+
+
+@pytest.mark.parametrize(
+    "kept",
+    ["LOG.values.append(y[0] * 1.0)", "LOG.last = y[0] * 2.0", "LOG.table['y'] = y[0] * 1.0", "LOG.array[0] = y[0]"],
+)
+def test_numbers_that_an_object_of_the_module_keeps_are_told(kept):
+    text = (
+        "import numpy as np\nfrom scipy.integrate import solve_ivp\nclass Log:\n    def __init__(self):\n"
+        "        self.values, self.table, self.last, self.array = [], {}, 0.0, np.zeros(2)\nLOG = Log()\n"
+        f"def rhs(t, y, k):\n    {kept}\n    return -k * y\n"
+        "def f(k):\n    return solve_ivp(rhs, (0.0, 1.0), [1.0], args=(k,)).y[0, -1]\n"
+    )
+    names = {"__name__": "logged"}
+    exec(compile(text, "logged.py", "exec"), names)
+    with pytest.warns(UserWarning, match="has stored numbers"):
+        ag.grad(names["f"])(0.7)
+    ag.adopt.clear()

@@ -15,7 +15,7 @@ FILES = source_files(".py", ".pyx", ".pxd", ".hpp")
 NAMESPACES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict"}
 OPTIONAL_LIBRARIES = {"cupy", "torch", "jax", "jaxlib", "dask", "array_api_strict", "scipy", "sklearn", "matplotlib"}
 # What knows NumPy's C API, and how the other compiled modules reach it.
-NUMPYS_OWN = {"loops", "contents", "kernel_programs", "ufunc_loops", "c_api"}
+NUMPYS_OWN = {"ndarrays", "loops", "contents", "kernel_programs", "ufunc_loops", "c_api"}
 ARRAY_LIBRARIES = {"numpy", "cupy", "torch", "jax", "dask", "array_api_strict", "array_api_compat", "scipy"}
 
 ENGINE = {
@@ -37,10 +37,14 @@ ENGINE = {
         "later",
         "lifecycle",
         "evaluate",
+        "thread_main",
+        "threads",
         "numbers",
         "engine",
     )
 }
+# What the loop of a thread is made of: neither the loop, nor the threads, nor a whole run.
+RUN = ENGINE - {f"engine.{name}" for name in ("engine", "pool", "thread_main", "threads")}
 # What each room may import of arraygrad. A room may import itself only where it is named.
 MAY_IMPORT = {
     "_version": set(),
@@ -66,8 +70,10 @@ MAY_IMPORT = {
     & {f"engine.{n}" for n in ("arrayops", "free_threading", "node", "input_buffer", "graph_task")},
     "engine.pool": set(),
     "engine.sharing": set(),
-    "engine.evaluate": ENGINE - {"engine.engine", "engine.evaluate", "engine.numbers", "engine.pool"},
-    "engine.numbers": ENGINE - {"engine.engine", "engine.numbers", "engine.pool"},
+    "engine.evaluate": RUN - {"engine.evaluate", "engine.numbers"},
+    "engine.numbers": RUN - {"engine.numbers"},
+    "engine.thread_main": RUN,
+    "engine.threads": RUN | {"engine.pool", "engine.thread_main"},
     "engine.engine": ENGINE - {"engine.engine"},
     "core.op": {"engine.arrayops", "engine.node", "_hints"},
     "ops": {"core.op", "ops"},
@@ -208,8 +214,10 @@ MAY_IMPORT = {
     },
     "core.roots": ENGINE | {f"core.{name}" for name in ("op", "value", "accumulators", "nodes", "apply")},
 }
-CORE = {name for name in MAY_IMPORT if name.startswith("core")} | {"core.tensor"}
-MAY_IMPORT["core.tensor"] = ENGINE | CORE - {"core.tensor", "core.calls", "core.containers", "core.function"}
+CORE = {name for name in MAY_IMPORT if name.startswith("core")} | {"core.tensor", "core.constructors"}
+NOT_YET = {"core.tensor", "core.constructors", "core.calls", "core.containers", "core.function"}
+MAY_IMPORT["core.tensor"] = ENGINE | CORE - NOT_YET
+MAY_IMPORT["core.constructors"] = ENGINE | CORE - NOT_YET | {"core.tensor"}
 # The rooms above, each on the ones before it and on itself.
 BELOW = ENGINE | CORE
 MAY_IMPORT["backends"] = BELOW | {"ops", "backends"}
@@ -225,7 +233,7 @@ MAY_IMPORT["batches"] = MAY_IMPORT["program"] | {"batches"}
 MAY_IMPORT["transforms"] = MAY_IMPORT["adoption"] | MAY_IMPORT["batches"] | {"transforms", "_hints", "_progress"}
 MAY_IMPORT["implicit"] = MAY_IMPORT["transforms"] | {"implicit"}
 MAY_IMPORT["interop"] = MAY_IMPORT["autograd"] | MAY_IMPORT["backends"] | {"interop"}
-MAY_IMPORT["typing"] = {"core.tensor"}
+MAY_IMPORT["typing"] = {"core.tensor", "core.constructors"}
 MAY_IMPORT["memory"] = MAY_IMPORT["backends"]
 # The package's face, and what stands on the finished package.
 MAY_IMPORT["face"] = (set(MAY_IMPORT) | {"_compiled", "_first_use", "_hints", "_interpreter", "_version"}) - {"face"}

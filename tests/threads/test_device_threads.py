@@ -11,7 +11,7 @@ import pytest
 import arraygrad as ag
 from arraygrad.autograd import backward, grad, graph
 from arraygrad.engine import engine
-from arraygrad.engine.engine import device_threads
+from arraygrad.engine.threads import device_threads
 
 strict = pytest.importorskip("array_api_strict")
 

@@ -23,7 +23,7 @@ import numpy as np
 import array_api_strict as strict
 import arraygrad as ag
 from arraygrad.autograd import GradientEdge, backward, graph
-from arraygrad.engine.engine import device_threads
+from arraygrad.engine.threads import device_threads
 from arraygrad.engine.node import PyNode
 from arraygrad.core.tensor import backend_of, gradient_edge
 

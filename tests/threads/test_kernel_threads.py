@@ -18,9 +18,10 @@ import pytest
 
 import arraygrad as ag
 from arraygrad.backends.numpy.table import BINARY_LOOPS, UNARY_LOOPS
-from arraygrad.core.tensor import apply_op, wrap_raw
+from arraygrad.core.constructors import wrap_raw
+from arraygrad.core.tensor import apply_op
 from arraygrad.engine import sharing
-from arraygrad.engine.engine import helper_threads
+from arraygrad.engine.threads import helper_threads
 from arraygrad.ops import OPS
 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-310, 3e38, -2.5, 0.5, 5e-324, 1e5, -700.0])

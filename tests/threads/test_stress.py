@@ -16,7 +16,7 @@ import pytest
 
 import arraygrad as ag
 from arraygrad.autograd import backward, grad
-from arraygrad.backends.numpy.loops import pooled_bytes, set_memory_pool
+from arraygrad.backends.numpy.ndarrays import pooled_bytes, set_memory_pool
 
 FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
 THREADS = 4

@@ -256,3 +256,23 @@ def test_wrong_calls_of_unflatten_say_what_to_do():
         ag.tree_unflatten(structure, [1.0, 2.0, 3.0])
     with pytest.raises(TypeError, match="the structure comes first"):
         ag.tree_unflatten(leaves, structure)
+
+
+@pytest.mark.parametrize("transform", [ag.hessian, lambda f: ag.jacobian(ag.grad(f)), lambda f: ag.jacfwd(ag.grad(f))])
+@pytest.mark.parametrize("extra", [None, "text", b"bytes"])
+@pytest.mark.parametrize("kind", [lambda w, e: {"w": w, "e": e}, lambda w, e: (w, e), lambda w, e: [[w], e], Open])
+def test_a_second_derivative_has_no_block_where_there_is_no_number(kind, extra, transform):
+    w = np.array([1.0, 2.0])
+
+    def weights(p):
+        return (
+            p.w if isinstance(p, Open) else p["w"] if isinstance(p, dict) else p[0][0] if isinstance(p, list) else p[0]
+        )
+
+    def others(p):
+        return p.extra if isinstance(p, Open) else p["e"] if isinstance(p, dict) else p[1]
+
+    found = transform(lambda p: np.sum(weights(p) ** 3))(kind(w, extra))
+    np.testing.assert_allclose(weights(weights(found)), np.diag(6.0 * w))
+    assert others(found) == extra
+    assert others(weights(found)) == extra

@@ -1,7 +1,8 @@
 # What an adopted call answers often: isinstance, type, hasattr, float; what a number is in a plain call.
 # Note [Files of adoption] in __init__.py names the files beside it.
 # May import: adoption.exchange, adoption.objects, core.adopted, autograd.instructions, autograd.source_locations,
-# engine.node, core.apply, core.convert, core.op, core.value, core.operands, core.tensor, numpy, the standard library.
+# engine.node, core.apply, core.convert, core.op, core.value, core.operands, core.constructors, core.tensor, numpy, the
+# standard library.
 import functools
 import sys
 import types
@@ -23,7 +24,8 @@ from arraygrad.adoption.objects import number_held, numbers_held
 from arraygrad.autograd.instructions import steps_of
 from arraygrad.autograd.source_locations import SourceLocation, warn_at
 from arraygrad.core.convert import RUNNING
-from arraygrad.core.tensor import Tensor, asarray, gradient_edge
+from arraygrad.core.constructors import asarray
+from arraygrad.core.tensor import Tensor, gradient_edge
 
 cdef object dtype_type = numpy.dtype
 cdef object real_double = numpy.dtype("float64")
@@ -329,9 +331,13 @@ cpdef number_in(str text):
     return None
 
 
-cpdef tell_text(str text):
-    """Warn if a number is read from text that an adopted call has made of a Tensor."""
-    if arraygrad_adopting != NULL and TEXTS and number_in(text) in TEXTS:
+cpdef tell_text(text):
+    """Warn if a number is read from text, or bytes, that an adopted call has made of a Tensor."""
+    if arraygrad_adopting == NULL or not TEXTS:
+        return
+    number = number_in(str(text) if isinstance(text, str) else bytes(text).decode("ascii", "replace"))
+    parts = (number.real, number.imag) if isinstance(number, complex) else ()
+    if number in TEXTS or any([part in TEXTS and part not in (0.0, 1.0, -1.0) for part in parts]):
         warn_of_text(sys._getframe(0))
 
 
@@ -356,7 +362,7 @@ def called_number(cls, *args, **kwargs):
             number = made(*args, **kwargs)
             if number is not None:
                 return number
-        elif type(x) is str:
+        elif isinstance(x, (str, bytes, bytearray)):
             tell_text(x)
     try:
         return cls._real(*args, **kwargs)

@@ -148,7 +148,7 @@ def _look_for_libraries():
     global _modules
     if len(sys.modules) != _modules:
         _modules = len(sys.modules)
-        if scipy_names.refresh() | cupy_names.refresh() | compiled_names.refresh():
+        if scipy_names.refresh() | cupy_names.refresh() | compiled_names.refresh() | text_names.refresh():
             forgetting(forget)
 
 

@@ -1,7 +1,7 @@
 """What stands in for compiled functions that take plain arrays alone: torch.from_numpy, OpenCV's, those of extensions.
 
-May import: adoption.exchange, adoption.table, core.containers, core.exports, core.tensor, the standard library, numpy;
-libraries where the program has loaded them.
+May import: adoption.exchange, adoption.table, core.containers, core.exports, core.constructors, core.tensor, the
+standard library, numpy; libraries where the program has loaded them.
 
 Note [Functions of extensions]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -27,9 +27,10 @@ import numpy
 
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.table import MAKERS, STAND_INS, stand_in_made
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.exports import plain_array
-from arraygrad.core.tensor import Tensor, wrap_raw
+from arraygrad.core.tensor import Tensor
 
 __all__ = ["install", "refresh"]
 

@@ -1,8 +1,8 @@
 """What stands in for CuPy in adopted calls: its functions on Tensors are their NumPy kin, what it makes are Tensors.
 
 May import: adoption.builtin_answers, adoption.either, adoption.exchange, adoption.table, adoption.numpy_names,
-core.tensor, interop.transfer, ops, numpy, the standard library; arraygrad.scipy by its name, as SciPy is optional. CuPy
-is never imported: its modules are there once the program has imported them.
+core.constructors, core.tensor, interop.transfer, ops, numpy, the standard library; arraygrad.scipy by its name, as
+SciPy is optional. CuPy is never imported: its modules are there once the program has imported them.
 
 CuPy has a protocol for ufuncs and for nothing else: `cupy.sum(t)`, `cupy.matmul(t, t)` and `cupy.linalg.solve(t, b)`
 know its own arrays. NumPy's functions of the same names ask a Tensor, which computes by CuPy and records. So in an
@@ -22,7 +22,8 @@ from arraygrad.adoption.either import EitherClass
 from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.numpy_names import module_of
 from arraygrad.adoption.table import CREATORS, LIKE, UFUNC_METHODS, stand_in, stand_in_for
-from arraygrad.core.tensor import Tensor, apply_op, wrap_raw
+from arraygrad.core.constructors import wrap_raw
+from arraygrad.core.tensor import Tensor, apply_op
 from arraygrad.interop.transfer import to_backend
 from arraygrad.ops import OPS
 

@@ -1,8 +1,8 @@
 """Arrays that were made before an adopted call, which its code writes into: recordable while the call runs.
 
 May import: adoption.builtin_answers, adoption.exchange, adoption.bindings, adoption.identity_comparisons,
-adoption.reach, adoption.written, autograd.views_of_memory, core.convert, core.write_protection, core.tensor, the
-standard library, numpy.
+adoption.reach, adoption.written, autograd.views_of_memory, core.convert, core.write_protection, core.constructors,
+core.tensor, the standard library, numpy.
 
 Note [Lent arrays]
 ~~~~~~~~~~~~~~~~~~
@@ -44,9 +44,10 @@ from arraygrad.adoption.identity_comparisons import attribute
 from arraygrad.adoption.reach import adoptable, is_library, slots_of
 from arraygrad.adoption.written import parameter
 from arraygrad.autograd.views_of_memory import shown_of
+from arraygrad.core.constructors import asarray
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.exports import lent_array
-from arraygrad.core.tensor import Tensor, asarray
+from arraygrad.core.tensor import Tensor
 from arraygrad.core.write_protection import hand_back
 
 __all__ = ["install", "why_not_lent"]

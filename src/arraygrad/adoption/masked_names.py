@@ -1,7 +1,8 @@
 """Masked arrays of recorded data in adopted calls, as long as nothing in them is masked.
 
 May import: adoption.builtin_answers, adoption.exchange, adoption.subclass_probes, adoption.subclasses, adoption.table,
-autograd.of_libraries, autograd.python_numbers, core.exposed_memory, core.tensor, the standard library, numpy.
+autograd.of_libraries, autograd.python_numbers, core.exposed_memory, core.constructors, core.tensor, the standard
+library, numpy.
 
 Note [Masked arrays]
 ~~~~~~~~~~~~~~~~~~~~
@@ -33,8 +34,9 @@ from arraygrad.adoption.subclasses import Held, holding
 from arraygrad.adoption.table import stand_in, stand_in_module
 from arraygrad.autograd.of_libraries import MASKED
 from arraygrad.autograd.python_numbers import place
+from arraygrad.core.constructors import asarray, wrap_raw
 from arraygrad.core.exposed_memory import raw_array
-from arraygrad.core.tensor import Tensor, asarray, wrap_raw
+from arraygrad.core.tensor import Tensor
 
 __all__ = ["Unmasked", "install"]
 

@@ -22,7 +22,7 @@ from arraygrad.adoption.type_uses import names_of_types, uses_types_up
 __all__ = ["BUILTINS", "CACHES", "NOTHING", "Names", "forget", "renewed", "wanted"]
 
 # The builtins that have stand-ins, by name: a module finds them when its own globals lack the name.
-BUILTINS = ("complex", "eval", "float", "getattr", "hasattr", "hash", "isinstance", "super", "type")
+BUILTINS = ("compile", "complex", "eval", "exec", "float", "getattr", "hasattr", "hash", "isinstance", "super", "type")
 
 _BUILTIN_NAMES = frozenset(BUILTINS)
 # Names of code that gets real modules where their names hold stand-ins (8).

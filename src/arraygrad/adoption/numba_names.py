@@ -1,8 +1,8 @@
 """What stands in for functions that Numba compiles in adopted calls.
 
 May import: adoption.exchange, adoption.code, adoption.table, autograd.closed_functions, autograd.source_locations,
-core.containers, core.inplace, core.tensor, numpy_api.plainly, numpy_api.rearranging, the standard library, numpy; Numba
-inside functions, where the program has loaded it.
+core.containers, core.inplace, core.constructors, core.tensor, numpy_api.plainly, numpy_api.rearranging, the standard
+library, numpy; Numba inside functions, where the program has loaded it.
 
 Note [Compiled functions]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -37,9 +37,10 @@ from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.table import MAKERS, REALS, stand_in_made
 from arraygrad.autograd.closed_functions import contents_of
 from arraygrad.autograd.source_locations import SourceLocation, warn_at
+from arraygrad.core.constructors import asarray
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.inplace import as_scalar
-from arraygrad.core.tensor import Tensor, asarray
+from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.plainly import set_compiled
 from arraygrad.numpy_api.rearranging import Vectorize
 

@@ -324,7 +324,8 @@ _OPERATIONS: dict = {
 }
 _OPERATIONS |= {"divmod": divmod, "round": round}
 _REVERSED = ("add", "divmod", "floordiv", "mod", "mul", "pow", "sub", "truediv")
-_WITHOUT_SLOPE = ("__bool__", "__ceil__", "__floor__", "__int__", "__trunc__", "as_integer_ratio", "hex", "is_integer")
+_WITHOUT_SLOPE = ("__bool__", "__ceil__", "__floor__", "__int__", "__trunc__", "is_integer")
+_REFUSED = ("as_integer_ratio", "hex")  # what is made of these is a number again, without a gradient
 
 
 def _of_operands(operation, number, swapped):
@@ -344,6 +345,16 @@ def _as_number(x, number):
     return x if type(x) in (int, float, complex) else number(x)
 
 
+def _as_of_the_tensor(real):
+    """A method of a number, called by the class: a Tensor has its own answer, which may be an error."""
+
+    @functools.wraps(real)
+    def method(x, /, *args):
+        return getattr(x, real.__name__)(*args) if type(x) is Tensor and is_on() else real(x, *args)
+
+    return method
+
+
 def _methods(real):
     """dict name -> what stands in for the methods of `float` or `complex`."""
     made = {}
@@ -352,6 +363,7 @@ def _methods(real):
     for name in _REVERSED:
         made[f"__r{name}__"] = functools.partial(_of_several, rule=_of_operands(_OPERATIONS[name], real, True))
     made.update(dict.fromkeys(_WITHOUT_SLOPE, _of_plain))
+    made.update(dict.fromkeys(_REFUSED, _as_of_the_tensor))
     found = {name: vars(real)[name] for name in made if name in vars(real)}
     for name, method in found.items():
         stand_in(method, made[name](method))

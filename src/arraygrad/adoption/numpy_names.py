@@ -1,8 +1,8 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
 May import: adoption.builtin_answers, adoption.either, adoption.exchange, adoption.objects, adoption.scalar_names,
-adoption.table, adoption.text_names, adoption.of_lists, core.inplace, core.number_lists, core.tensor, numpy_api.arrays,
-numpy_api.rearranging, numpy.
+adoption.table, adoption.text_names, adoption.of_lists, core.inplace, core.number_lists, core.constructors, core.tensor,
+numpy_api.arrays, numpy_api.rearranging, numpy.
 """
 
 import collections
@@ -15,9 +15,9 @@ import typing
 import numpy
 
 from arraygrad.adoption import of_lists
-from arraygrad.adoption.builtin_answers import gathered, has_tensor, is_floating, isinstance_, plain_type, tell_text
+from arraygrad.adoption.builtin_answers import gathered, has_tensor, is_floating, isinstance_, plain_type
 from arraygrad.adoption.either import EitherClass, StandInClass
-from arraygrad.adoption.exchange import is_on, makes_tensors
+from arraygrad.adoption.exchange import TEXTS, is_on, makes_tensors
 from arraygrad.adoption.objects import asked_again
 from arraygrad.adoption.scalar_names import leave_out
 from arraygrad.adoption.table import (
@@ -31,10 +31,11 @@ from arraygrad.adoption.table import (
     stand_ins_of,
     stands_for,
 )  # fmt: skip
-from arraygrad.adoption.text_names import reader
+from arraygrad.adoption.text_names import holds_text, reader, tell_read
+from arraygrad.core.constructors import asarray, wrap_raw
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.number_lists import joined_numbers
-from arraygrad.core.tensor import Tensor, asarray, wrap_raw
+from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors, of_objects
 from arraygrad.numpy_api.rearranging import Vectorize, as_strided, asarray_chkfinite, require
 
@@ -46,7 +47,7 @@ _COPIES = {_CopyMode.ALWAYS: True, _CopyMode.NEVER: False, _CopyMode.IF_NEEDED: 
 # Make an array without another; arange and full have functions of their own.
 _FRESH = (CREATORS | {"fromfunction", "load"}) - {"arange", "full"}
 # Make an array of the numbers in a text.
-_READ = ("fromstring", "genfromtxt", "loadtxt")
+_READ = ("fromfile", "fromregex", "fromstring", "genfromtxt", "loadtxt")
 # Make an array of the values of another, in memory of its own or in that of the other.
 _OF_AN_ARRAY = LIKE | {"copy", "diag", "diagflat", "meshgrid", "repeat", "tile", "vander"}
 # Take a sequence of arrays: NumPy sees the Tensors among them itself, but not those in lists among them.
@@ -199,9 +200,8 @@ def _from_data(function):
                 return create(*args, **kwargs)
             if type(made) is not numpy.ndarray or made.dtype.kind not in "fc":
                 return made
-            for item in data:
-                if type(item) is str:
-                    tell_text(item)
+            if TEXTS and holds_text(data):
+                tell_read(made, sys._getframe(1))
             return _own(made)
         if hasattr(kind, "__recorded__") and args:  # a numpy.matrix of Tensors, which sparse matrices make
             return ours(data.__recorded__(), *args[1:], **kwargs)
@@ -214,6 +214,8 @@ def _from_data(function):
             return create(*args, **kwargs)
         if made is data or type(made) is not numpy.ndarray or made.base is not None or made.dtype.kind not in "fc":
             return made
+        if TEXTS and holds_text(data):
+            tell_read(made, sys._getframe(1))
         if kind is not numpy.ndarray and hasattr(kind, "__array__") and not isinstance(data, numpy.generic):
             return made  # it may be an array that the object holds too
         return _own(made)

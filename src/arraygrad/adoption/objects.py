@@ -1,6 +1,6 @@
 """Objects of the program's that give a Tensor as their array or number, where compiled code asks them for it.
 
-May import: core.inplace, core.operands, core.tensor, numpy.
+May import: core.inplace, core.operands, core.constructors, core.tensor, numpy.
 
 Note [Objects that hold Tensors]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -14,9 +14,10 @@ Guarded by tests/adoption/test_objects_that_hold_tensors.py.
 
 import numpy
 
+from arraygrad.core.constructors import asarray
 from arraygrad.core.inplace import is_scalar
 from arraygrad.core.operands import held_array, held_number
-from arraygrad.core.tensor import Tensor, asarray
+from arraygrad.core.tensor import Tensor
 
 __all__ = ["UNASKED", "asked_again", "beside_unasked", "number_held", "numbers_held"]
 

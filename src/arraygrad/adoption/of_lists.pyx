@@ -35,8 +35,8 @@ from arraygrad.ops import OPS
 #     `accumulate`, `reduceat`, `outer` and `at` of a ufunc, which take lists in the same way. A function in a class is
 #     a method of its instances, a ufunc is not.
 # (4) An array outside of adoption beside a list (`X * [t, u]`) calls the ufunc without its name, and is refused.
-# (5) Of some named arguments NumPy asks nothing: `numpy.sum(a, initial=t)`. Beside a Tensor in one of them the function's
-#     arrays are given as Tensors, which NumPy asks.
+# (5) Of some named arguments NumPy asks nothing: `numpy.sum(a, initial=t)`. Beside a Tensor in one of them the
+#     function's arrays are given as Tensors, which NumPy asks.
 # (6) The real function runs once, unless it refused an object that gives a Tensor as its array: then it is called with
 #     that array.
 # (7) Ufuncs make scalars of Python's floats, operators do not, and the graph has the same node for both. So what the

@@ -2,7 +2,7 @@
 
 May import: adoption.exchange, adoption.bindings, adoption.code, adoption.identity_comparisons, adoption.namespaces,
 adoption.stand_ins, adoption.polynomial_names, adoption.rewritten, adoption.scipy_names, adoption.table,
-adoption.written, the standard library, numpy.
+adoption.text_names, adoption.written, the standard library, numpy.
 
 Note [What adoption reaches]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -54,10 +54,11 @@ from arraygrad.adoption.exchange import Route, set_renewal
 from arraygrad.adoption.identity_comparisons import ITEMS, attribute, held, parts
 from arraygrad.adoption.namespaces import CACHES, NOTHING, Names, forget, renewed, wanted
 from arraygrad.adoption.polynomial_names import polynomial
-from arraygrad.adoption.rewritten import rewritten
+from arraygrad.adoption.rewritten import rewritten, set_libraries
 from arraygrad.adoption.scipy_names import load
 from arraygrad.adoption.stand_ins import pair_of
 from arraygrad.adoption.table import stands_for
+from arraygrad.adoption.text_names import load as load_readers
 from arraygrad.adoption.written import without_parameters, written
 
 __all__ = ["Reach", "adoptable", "is_foreign", "is_library", "reach_of", "slots_of"]
@@ -402,6 +403,7 @@ class _Search:
         _ready(namespace)
         code = function.__code__
         load(code, namespace)
+        load_readers(imported(code, namespace.get("__package__")))
         if id(code) not in _leads and not adoptable(namespace):
             # A decorator of a library: the function that it wraps; one that this package has made of a program's.
             if hasattr(function, "__wrapped__"):
@@ -614,3 +616,4 @@ def adoptable(namespace):
 
 
 set_renewal(renewed, forget, reach_of)
+set_libraries(is_library)

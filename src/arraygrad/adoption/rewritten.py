@@ -1,7 +1,8 @@
 """The code of a function with other expressions, where an array is made or asked that no stand-in is called for.
 
-May import: adoption.identity_comparisons, adoption.exchange, adoption.table, adoption.written, core.inplace,
-core.tensor, numpy_api.arrays, the standard library, numpy.
+May import: adoption.exchange, adoption.filled_caches, adoption.fresh, adoption.identity_comparisons, adoption.table,
+adoption.text_names, adoption.written, autograd.python_numbers, core.tensor, numpy_api.arrays, the standard library,
+numpy.
 
 Note [Code that is rewritten]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -12,10 +13,14 @@ that the search finds have other code while the call runs, made of their source:
     `fresh`. An array that nothing else holds becomes a Tensor over its memory there, as what `numpy.zeros` makes: its
     references are counted, those of the array that it shows included, and what shares memory otherwise stays plain.
     So does each item of a list or dict that is written out there (`rows = [X.copy() for _ in range(3)]`), and what is
-    put into one later, by `rows[i] = ...`, `rows.append(...)`.
+    put into one later, by `rows[i] = ...`, `rows.append(...)`; and what is given to a class of the program's whose
+    `__init__` keeps it under a name that the code writes into: `Body(X.copy())` where `self.x += step` stands.
 (2) Methods of arrays that take no Tensor (`X.dot(t)`) are called by the function of NumPy that they are, if the object
     is a plain array and an argument a Tensor. `o.astype(float)` of an array of objects asks each Tensor in it for a
-    number: it is made of the Tensors.
+    number: it is made of the Tensors. Methods that read numbers from text are called as they are, and what they have
+    read is looked at (Note [Numbers read from text]). `t.astype(str)` is text where `t` is a constant.
+    Digits that are kept by whole numbers, `int(x * 1e6) / 1e6`, are told as those of numpy.round are.
+    Dicts that are filled under keys of whole numbers or text are read through functions: Note [Filled caches].
 (3) The source has to be that of the function: unchanged, it is compiled to the same code, place for place. If it is
     not (no source, a decorator that makes code), the function keeps its code, and the write is refused, as ever. Of
     the lambdas that begin in a line it is the one that compiles to the code.
@@ -28,84 +33,99 @@ import __future__
 import ast
 import copy
 import dis
-import functools
 import inspect
 import linecache
 import sys
 import types
+import typing
 import warnings
-import weakref
 
 import numpy
 
-from arraygrad.adoption.exchange import makes_tensors
+from arraygrad.adoption.exchange import TEXTS, is_on, makes_tensors
+from arraygrad.adoption.filled_caches import Caches, item, key_made, looked_up
+from arraygrad.adoption.fresh import fresh, references, references_shown, set_counts
 from arraygrad.adoption.identity_comparisons import codes_of
 from arraygrad.adoption.table import stand_in_for
+from arraygrad.adoption.text_names import METHODS, holds_text, rows_of, tell_method
 from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of
-from arraygrad.core.inplace import as_scalar
-from arraygrad.core.tensor import wrap_raw
+from arraygrad.autograd.python_numbers import rounds
+from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.arrays import holds_tensors, of_objects
 
-__all__ = ["rewritten"]
+__all__ = ["rewritten", "set_libraries"]
 
-_METHODS = frozenset(("dot", "clip", "searchsorted", "astype"))  # but for the last one, functions of NumPy take Tensors
+_FUNCTIONS = frozenset(("dot", "clip", "searchsorted"))  # the functions of NumPy of these names take Tensors
+_METHODS = _FUNCTIONS | METHODS | {"astype"}
 _PUTS = frozenset(("append", "insert", "setdefault"))  # of lists and dicts
 _FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 _SHOWN = frozenset(("T", "mT", "flat", "real", "imag"))
+_NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 _FRESH, _METHOD = "arraygrad: fresh", "arraygrad: method"
+_KEY, _ITEM, _LOOK = "arraygrad: key", "arraygrad: item", "arraygrad: look"
+_CUT = "arraygrad: cut"
+_WHOLE = frozenset("ceil fix floor int rint round trunc".split())  # functions that make whole numbers
 _MANY = 4096
 _STORE_ATTR = dis.opmap["STORE_ATTR"]
+_STORE_ITEM = dis.opmap["STORE_SUBSCR"]
 
 _known: dict = {}  # id of a code object -> (it, its other code)
 _attributes: dict = {}  # id of a namespace -> (its length, names of attributes that code there writes into)
 
 
-def _references(value):
-    return sys.getrefcount(value)
-
-
-def _shown(value):
-    return sys.getrefcount(value.base)
-
-
-# What `fresh` counts for a value that nothing holds, and for an array that nothing but its view holds; see `_counted`.
-_alone = _alone_shown = -1
-
-
-def _fresh(value, into=None):
-    """A Tensor over an array that nothing else holds; anything else as it is, and what is stored `into` an array."""
-    if type(value) is not numpy.ndarray or sys.getrefcount(value) != _alone or not makes_tensors():
-        return value
-    if into is not None and hasattr(into, "__array__"):
-        return value
-    if value.dtype.char not in "fdFD" or not value.flags.writeable or weakref.getweakrefcount(value):
-        return value
-    if not value.flags.owndata:
-        base = value.base
-        if type(base) is not numpy.ndarray or not base.flags.owndata or weakref.getweakrefcount(base):
-            return value
-        del base
-        if sys.getrefcount(value.base) != _alone_shown:
-            return value
-    made = wrap_raw(value)
-    return made if made.ndim else as_scalar(made, False)
-
-
 def _method(array, name, *args, **kwargs):
     """`array.name(*args)`."""
     if name == "astype":
-        if type(array) is numpy.ndarray and array.dtype.kind == "O" and makes_tensors():
-            given = args[0] if args else kwargs.get("dtype")
-            held = None if given is None or numpy.dtype(given).kind == "O" else of_objects(array)
-            array = array if held is None else held
-        return array.astype(*args, **kwargs)
+        return _astype(array, args, kwargs, sys._getframe(1))
+    if name in METHODS:
+        found = getattr(array, name)(*args, **kwargs)
+        if TEXTS and is_on():
+            tell_method(array, name, args, found, sys._getframe(1))
+            return rows_of(name, args, found)
+        return found
     if type(array) is numpy.ndarray and makes_tensors() and holds_tensors((args, tuple(kwargs.values()))):
         return stand_in_for(getattr(numpy, name))(array, *args, **kwargs)
     return getattr(array, name)(*args, **kwargs)
 
 
-# A partial is called by compiled code, whoever calls it: so as many references are counted each time.
-_IN_PLACE_OF = {_FRESH: functools.partial(_fresh), _METHOD: functools.partial(_method)}
+def _astype(array, args, kwargs, frame):
+    """`array.astype(*args)`: of objects, Tensors among them; of a constant as text; of text of a Tensor."""
+    if type(array) is Tensor:
+        given = args[0] if args else kwargs.get("dtype")
+        if not array.requires_grad and is_on() and _is_text(given):
+            return array.numpy().astype(*args, **kwargs)
+    elif type(array) is numpy.ndarray and array.dtype.kind == "O" and makes_tensors():
+        given = args[0] if args else kwargs.get("dtype")
+        held = None if given is None or numpy.dtype(given).kind == "O" else of_objects(array)
+        array = array if held is None else held
+    found = array.astype(*args, **kwargs)
+    if TEXTS and is_on() and (type(array) is not numpy.ndarray or holds_text(array)):
+        tell_method(array, "astype", args, found, frame)
+    return found
+
+
+def _is_text(dtype):
+    try:
+        return dtype is not None and numpy.dtype(dtype).kind in "SUT"
+    except TypeError:
+        return False
+
+
+def _digits_kept(function, digits, x):
+    """`function(x)`, which makes a whole number of a value times a power of ten that it is divided by afterwards."""
+    if type(x) is Tensor and x.requires_grad and is_on():
+        rounds(x, digits)
+    return function(x)
+
+
+_IN_PLACE_OF = {
+    _FRESH: fresh,
+    _METHOD: _method,
+    _KEY: key_made,
+    _ITEM: item,
+    _LOOK: looked_up,
+    _CUT: _digits_kept,
+}
 
 
 def rewritten(code, namespace):
@@ -131,6 +151,7 @@ def _rewritten(code, namespace):
     attributes = _written_attributes(namespace) if _stores_attributes(code) else frozenset()
     names = _names_written(node)
     change = _Change(names, attributes, namespace, _containers(node) if names else frozenset())
+    change.caches = Caches(node) if _may_fill(code) else None
     if isinstance(node, ast.Lambda):
         node.body = change.visit(node.body)
     else:
@@ -147,11 +168,38 @@ def _rewritten(code, namespace):
 
 def _may_gain(code, namespace):
     """Whether code, or code of functions in it, writes into what it names, or calls one of these methods."""
-    if not _METHODS.isdisjoint(code.co_names) or targets_of(code):
+    if not _METHODS.isdisjoint(code.co_names) or targets_of(code) or _may_fill(code):
+        return True
+    if any(_keeps_what_is_written(made, namespace) for made in _classes_named(code, namespace)):
+        return True
+    if not _WHOLE.isdisjoint(code.co_names) and any(map(_digits_of, code.co_consts)):
         return True
     if _STORE_ATTR in code.co_code[::2] and not _written_attributes(namespace).isdisjoint(code.co_names):
         return True
     return any(_may_gain(inner, namespace) for inner in code.co_consts if isinstance(inner, types.CodeType))
+
+
+def _digits_of(value):
+    """n of a number 10**n with n > 1, None of any other."""
+    if type(value) not in (int, float) or not 99 < value < 1e17:
+        return None
+    digits = len(str(int(value))) - 1
+    return digits if value == 10**digits else None
+
+
+def _power_of_ten(node):
+    """n of the syntax of a number 10**n with n > 1, None of any other."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        base, exponent = [getattr(side, "value", None) for side in (node.left, node.right)]
+        return exponent if base == 10 and type(exponent) is int and exponent > 1 else None
+    return _digits_of(getattr(node, "value", None))
+
+
+def _may_fill(code):
+    """Whether code, or code of functions in it, stores items."""
+    if _STORE_ITEM in code.co_code[::2] or "setdefault" in code.co_names:
+        return True
+    return any(_may_fill(inner) for inner in code.co_consts if isinstance(inner, types.CodeType))
 
 
 def _stores_attributes(code):
@@ -159,6 +207,50 @@ def _stores_attributes(code):
     return _STORE_ATTR in code.co_code[::2] or any(
         _stores_attributes(inner) for inner in code.co_consts if isinstance(inner, types.CodeType)
     )
+
+
+def _classes_named(code, namespace):
+    """The classes that code may name, as globals and as attributes of modules that are globals."""
+    for name in code.co_names:
+        value = namespace.get(name)
+        if isinstance(value, type):
+            yield value
+        elif type(value) is types.ModuleType and not _is_library(value.__name__):
+            for inner in code.co_names:
+                if isinstance(vars(value).get(inner), type):
+                    yield vars(value)[inner]
+
+
+def _is_library(name):
+    return not isinstance(name, str) or name.partition(".")[0] in sys.stdlib_module_names or _is_foreign(name)
+
+
+_is_foreign: typing.Any = None  # reach.is_library
+
+
+def set_libraries(question):
+    """Have `question(name)` say whether a module belongs to a library that adoption does not reach."""
+    global _is_foreign
+    _is_foreign = question
+
+
+def _keeps_what_is_written(made, namespace):
+    """Whether `__init__` of a class assigns to an attribute that code here, or where the class is, writes into."""
+    inits = [vars(base)["__init__"] for base in made.__mro__ if "__init__" in vars(base)]
+    code = getattr(inits[0], "__code__", None)
+    if code is None or (made.__module__ != "__main__" and _is_library(made.__module__)):
+        return False
+    known = _kept.get(id(code))
+    if known is None or known[0] is not code:
+        if len(_kept) > _MANY:
+            _kept.clear()
+        kept = [step.argval for step in dis.get_instructions(code) if step.opcode == _STORE_ATTR]
+        known = _kept[id(code)] = (code, frozenset(kept))
+    home = vars(sys.modules[made.__module__]) if made.__module__ in sys.modules else namespace
+    return any(not known[1].isdisjoint(_written_attributes(one)) for one in (namespace, home))
+
+
+_kept: dict = {}  # id of the code of an `__init__` -> (it, the attributes that it assigns to)
 
 
 def _written_attributes(namespace):
@@ -307,28 +399,49 @@ def _root(node):
     return ("attribute", node.attr) if isinstance(node, ast.Attribute) else None
 
 
+def _items(root):
+    """What stands for the arrays in a list or dict."""
+    return None if root is None else ("items", *root)
+
+
+def _shows(node):
+    """What an expression may show the memory of: an array, or what is in a list or dict."""
+    root, subscript = _root(node), node
+    while isinstance(subscript, ast.Starred | ast.Attribute):
+        subscript = subscript.value
+    return {root, _items(root)} if isinstance(subscript, ast.Subscript) else {root}
+
+
 def _names_written(function):
-    """Names and attributes that a function, and functions in it, write into: those of `_root`."""
+    """Names and attributes that a function, and functions in it, write into: those of `_root`.
+
+    What is put into a list or dict counts where the items are written into: `rows[i] = s` beside `rows[i][0] = x`.
+    """
     found, same = set(), {}
     for node in ast.walk(function):
-        targets = ()
         if isinstance(node, ast.Assign):
-            targets = [one for target in node.targets for one in _targets(target) if isinstance(one, ast.Subscript)]
-            if isinstance(node.value, ast.Name | ast.Attribute | ast.Subscript):
-                for target in node.targets:
-                    same.setdefault(_root(target), set()).add(_root(node.value))
+            for one in [one for target in node.targets for one in _targets(target) if isinstance(one, ast.Subscript)]:
+                found |= _shows(one.value)
+            for target in node.targets:
+                if isinstance(node.value, _NAMED):
+                    _note_same(same, target, _shows(node.value))
+                for item in _written_out(node.value):
+                    same.setdefault(_items(_root(target)), set()).update(_shows(item))
         elif isinstance(node, ast.AugAssign):
-            targets = (node.target,)
+            found |= _shows(node.target)
         elif isinstance(node, ast.For):
-            targets = [one for one in _targets(node.target) if isinstance(one, ast.Subscript)]
             of = _iterated(node.iter)
             for target in _targets(node.target):
-                if of and isinstance(target, ast.Name):
-                    same.setdefault(_root(target), set()).update(of)
+                if isinstance(target, ast.Subscript):
+                    found |= _shows(target.value)
+                elif of and isinstance(target, ast.Name):
+                    _note_same(same, target, of)
         elif isinstance(node, ast.Call):
-            targets = _written_by(node)
-        for target in targets:
-            found.add(_root(target))
+            for written in _written_by(node):
+                found |= _shows(written)
+            of = node.func
+            if isinstance(of, ast.Attribute) and of.attr in _PUTS and node.args and isinstance(node.args[-1], _NAMED):
+                same.setdefault(_items(_root(of.value)), set()).update(_shows(node.args[-1]))
     waiting = list(found)
     while waiting:
         for one in same.get(waiting.pop(), ()):
@@ -338,13 +451,35 @@ def _names_written(function):
     return found - {None}
 
 
+def _written_out(node):
+    """What a list, tuple or dict that is written out holds by name."""
+    items = node.values if isinstance(node, ast.Dict) else getattr(node, "elts", ())
+    for one in items:
+        if isinstance(one, _NAMED):
+            yield one
+        else:
+            yield from _written_out(one)
+
+
+def _note_same(same, target, shown):
+    """Note that a write into `target`, a name or an item, is one into what is `shown`."""
+    root = _root(target)
+    if isinstance(target, ast.Subscript):
+        root = _items(root)
+    same.setdefault(root, set()).update(shown)
+    if root is not None and root[0] != "items":
+        same.setdefault(_items(root), set()).update(
+            [one if one is None or one[0] == "items" else _items(one) for one in shown]
+        )
+
+
 def _iterated(node):
     """What a loop goes over, in enumerate, zip and the like, too: those of `_root`."""
     if isinstance(node, ast.Call):
         of = [node.func.value] if isinstance(node.func, ast.Attribute) else node.args
         return {one for arg in of for one in _iterated(arg)}
     found = _root(node)
-    return {found} if found is not None else set()
+    return {found, _items(found)} if found is not None else set()
 
 
 def _containers(function):
@@ -400,6 +535,7 @@ class _Change(ast.NodeTransformer):
     def __init__(self, names, attributes, namespace, containers=frozenset()):
         self.names = names
         self.containers = containers
+        self.caches = None  # of filled_caches; None: there are none
         self.attributes = attributes
         self.namespace = namespace
         self.changes = 0
@@ -476,9 +612,57 @@ class _Change(ast.NodeTransformer):
             node.value = self._through(node.value)
         return node
 
-    def visit_Call(self, node):
+    def _is_keeper(self, node):
+        """Whether syntax names a class whose objects keep an array that is written into."""
+        made = None
+        if isinstance(node, ast.Name):
+            made = self.namespace.get(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            made = vars(self.namespace.get(node.value.id) or types).get(node.attr) if self._is_module(node) else None
+        return isinstance(made, type) and _keeps_what_is_written(made, self.namespace)
+
+    def _is_cache(self, node):
+        """Whether syntax is that of a dict that the function fills: Note [Filled caches]."""
+        return self.caches is not None and bool(self.caches.dicts) and ast.dump(node) in self.caches.dicts
+
+    def visit_Subscript(self, node):
+        read = isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice) and self._is_cache(node.value)
         self.generic_visit(node)
+        return self._called(_ITEM, node, [node.value, node.slice]) if read else node
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        digits = _power_of_ten(node.right) if isinstance(node.op, ast.Div) else None
+        if digits is not None:
+            node.left = self._cut(node.left, digits)
+        return node
+
+    def _cut(self, node, digits):
+        """A dividend, whose factors `int(x * 10**digits)` and the like go through `_digits_kept`."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            node.left, node.right = self._cut(node.left, digits), self._cut(node.right, digits)
+        elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+            scaled = node.args[0]
+            name = getattr(node.func, "id", getattr(node.func, "attr", None))
+            if name in _WHOLE and isinstance(scaled, ast.BinOp) and isinstance(scaled.op, ast.Mult):
+                if digits in (_power_of_ten(scaled.left), _power_of_ten(scaled.right)):
+                    constant = ast.copy_location(ast.Constant(digits), node)
+                    return self._called(_CUT, node, [node.func, constant, scaled])
+        return node
+
+    def visit_Call(self, node):
         of = node.func
+        makes_key = self.caches is not None and id(node) in self.caches.keys
+        looks = isinstance(of, ast.Attribute) and of.attr in ("get", "setdefault", "pop") and self._is_cache(of.value)
+        self.generic_visit(node)
+        if self._is_keeper(of):
+            node.args = [one if isinstance(one, ast.Starred) else self._through(one) for one in node.args]
+            for keyword in node.keywords:
+                keyword.value = self._through(keyword.value) if keyword.arg else keyword.value
+        if makes_key:
+            return self._called(_KEY, node, [of, *node.args], node.keywords)
+        if looks:
+            return self._called(_LOOK, node, [of, *node.args], node.keywords)
         if isinstance(of, ast.Attribute) and of.attr in _METHODS and not self._is_module(of.value):
             name = ast.copy_location(ast.Constant(of.attr), of)
             return self._called(_METHOD, node, [of.value, name, *node.args], node.keywords)
@@ -488,17 +672,20 @@ class _Change(ast.NodeTransformer):
 
 
 def _counted():
-    """Count what `_fresh` counts for an array that nothing holds, called as in rewritten code."""
+    """What `references` and `references_shown` count of what nothing holds, called as rewritten code calls `fresh`."""
     names = {"copied": numpy.zeros(2).copy, "shown": numpy.zeros(4).reshape}
     found = []
-    for text, call, count in ((_FRESH, "copied()", _references), (_FRESH, "copied().reshape(1, 2)", _shown)):
+    for text, call, count in (
+        (_FRESH, "copied()", references),
+        (_FRESH, "copied().reshape(1, 2)", references_shown),
+    ):
         tree = ast.parse(f"def probe():\n    made = {call}\n    return made\n")
         change = _Change({("name", "made")}, frozenset(), {})
         tree = ast.fix_missing_locations(change.visit(tree))
         code = _compiled(tree, types.SimpleNamespace(co_name="probe", co_firstlineno=1, co_filename="", co_flags=0))
-        constants = [functools.partial(count) if one == text else one for one in code.co_consts]
+        constants = [count if one == text else one for one in code.co_consts]
         found.append(types.FunctionType(code.replace(co_consts=tuple(constants)), names)())
     return found
 
 
-_alone, _alone_shown = _counted()
+set_counts(*_counted())

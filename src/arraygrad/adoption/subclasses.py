@@ -1,8 +1,8 @@
 """Classes that a program derives from numpy.ndarray, where their data is recorded.
 
 May import: adoption.builtin_answers, adoption.exchange, adoption.reach, adoption.subclass_probes, adoption.table,
-autograd.python_numbers, core.inplace, core.operands, core.tensor, numpy_api.more_methods, the standard library,
-numpy.
+autograd.python_numbers, core.inplace, core.operands, core.constructors, core.tensor, numpy_api.more_methods, the
+standard library, numpy.
 
 Note [Classes derived from arrays]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -46,9 +46,10 @@ from arraygrad.adoption.reach import is_library
 from arraygrad.adoption.subclass_probes import Asked, probe_of, within
 from arraygrad.adoption.table import CALLED
 from arraygrad.autograd.python_numbers import place
+from arraygrad.core.constructors import asarray, wrap_raw
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.operands import set_subclasses
-from arraygrad.core.tensor import Tensor, asarray, wrap_raw
+from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.more_methods import set_view_of_class
 
 __all__ = ["Held", "holding", "install", "twin_of"]

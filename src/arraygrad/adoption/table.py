@@ -5,6 +5,7 @@ Note [Files of adoption] in __init__.py names the files beside it.
 May import: the standard library.
 """
 
+import functools
 import sys
 import types
 
@@ -58,6 +59,8 @@ def stand_in_module(module):
     other = types.ModuleType(module.__name__, module.__doc__)
     vars(other).update(vars(module))
     vars(other).update(stand_ins_of(module))
+    if not hasattr(module, "__getattr__"):  # which is copied: its names are made when they are asked for
+        vars(other)["__getattr__"] = functools.partial(getattr, module)  # names and submodules that come later
     stand_in(module, other)
 
 

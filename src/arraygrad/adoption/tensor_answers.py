@@ -45,8 +45,9 @@ _programs: dict = {}  # id of a code object -> (it, the places of its instructio
 _MANY = 4096  # so many of these are kept
 _TEXTS = 2048
 _LONG = 4096  # characters: the words of longer texts are not kept
-_BRACKETS = re.compile(r"[\[\](){},:;=]+|array|tensor")
+_BRACKETS = re.compile(r"[\[\](){},:;=%]+|array|tensor")
 _DISPATCHERS = vars(functools)
+_FOR_PROGRAMS = frozenset(("arraygrad.numpy_api.rearranging",))  # call a program's functions: numpy.vectorize(str)(x)
 _ABSTRACT = abc.ABCMeta.__instancecheck__.__code__
 _OPERATORS = {
     "truediv": operator.truediv, "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow,
@@ -137,7 +138,10 @@ def ask_attribute(t, name):
 
 def text_of(t, shown):
     """`str(t)`, or `repr(t)` if `shown`: of the plain value. None: that of the Tensor."""
-    if not is_on() or sys._getframe(1).f_globals.get("__name__", "").partition(".")[0] == "arraygrad":
+    if not is_on():
+        return None
+    asker = sys._getframe(1).f_globals.get("__name__", "")
+    if asker.partition(".")[0] == "arraygrad" and asker not in _FOR_PROGRAMS:
         return None
     raw = raw_of(t)
     if not isinstance(raw, numpy.ndarray):
@@ -146,7 +150,8 @@ def text_of(t, shown):
     if shown and isinstance(value, numpy.generic) and is_python_number(t) is not False:
         value = value.item()
     text = repr(value) if shown else str(value)
-    note_text(text)
+    if t.requires_grad:
+        note_text(text)
     return text
 
 

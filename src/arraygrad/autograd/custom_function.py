@@ -1,7 +1,7 @@
 """Operations with a derivative of the user's own: `Function` and `once_differentiable`.
 
-May import: autograd.function_snapshots, engine, core.barriers, core.constant_checks, core.function, core.tensor. What a
-Function's ctx can do is in `function` (CustomNode).
+May import: autograd.function_snapshots, engine, core.barriers, core.constant_checks, core.function, core.constructors,
+core.tensor. What a Function's ctx can do is in `function` (CustomNode).
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import warnings
 from arraygrad.autograd.function_snapshots import Reader, is_holder
 from arraygrad.core.barriers import delayed_error
 from arraygrad.core.constant_checks import constants_are_compared
+from arraygrad.core.constructors import asarray
 from arraygrad.core.function import CustomNode, run_function, set_function
-from arraygrad.core.tensor import Tensor, asarray, metadata_of
+from arraygrad.core.tensor import Tensor, metadata_of
 from arraygrad.engine.modes import Mode
 from arraygrad.engine.node import is_grad_enabled, set_grad_mode
 

@@ -54,7 +54,7 @@ from arraygrad.engine.later import called_later, real_thing
 from arraygrad.engine.node import is_grad_enabled
 
 __all__ = [
-    "FUNCTIONS", "Reader", "closed", "contents_of", "function_over", "held", "is_holder", "kept", "names_of",
+    "FUNCTIONS", "Reader", "closed", "contents_of", "differ", "function_over", "held", "is_holder", "kept", "names_of",
     "written_cells",
 ]  # fmt: skip
 
@@ -117,7 +117,7 @@ def kept(f, name, args=(), bind=None, found=None):
     -------
     callable
         Its attribute `direct()` gives what one solution may call in its place, many times, and a function without
-        arguments to call when that is over, or None.
+        arguments to call when that is over, or None; `seen` is what it was found to read.
 
     Raises
     ------
@@ -162,6 +162,7 @@ def kept(f, name, args=(), bind=None, found=None):
     function.__name__ = getattr(f, "__name__", type(f).__name__)
     function.compares_itself = True
     function.direct = direct
+    function.seen = seen
     return function
 
 
@@ -177,6 +178,7 @@ class _Seen:
         self.left = _Left() if left is None else left
         self.look = take(None) if look is None else look
         self.covers = None
+        self.forgot = False  # whether something is compared no more
         # What is differentiated is saved by the node, which knows about writes.
         arrays = self.look.arrays.items()
         constants = {path: v for path, v in arrays if not (isinstance(v, Tensor) and v.requires_grad)}
@@ -184,14 +186,14 @@ class _Seen:
 
     def changed(self):
         """Paths of what is different now."""
-        if not constants_are_compared() or (type(self.look) is QuickLook and self.look.is_as_before()):
+        if not constants_are_compared() or self.look.is_as_before():
             return []
         now = self.take(self.look).values
         return [
             path
             for path, value in self.look.values.items()
             if path in now
-            and _differ(value, now[path])
+            and differ(value, now[path])
             and not (self.covers is not None and self.covers(value, now[path]))
             and not (path in self.ignored and self.left.is_at(path, now[path], self.holders))
         ]
@@ -207,9 +209,11 @@ class _Seen:
 
     def forget_changed(self):
         """What the function itself has changed is compared no more."""
-        for path in self.changed():
+        changed, written = self.changed(), self.contents.written()
+        for path in changed:
             del self.look.values[path]
-        self.contents.forget(self.contents.written())
+        self.contents.forget(written)
+        self.forgot = self.forgot or bool(changed or written)
 
     def check(self, name, again=" again"):
         """Raise RuntimeError where a variable has changed, or what an array contains."""
@@ -264,7 +268,7 @@ class _Left:
     def is_at(self, path, value, holders):
         """Whether a value was left there. Those of arguments and of ctx are of one call: nothing is known of them."""
         left = self.values.get(path, value)
-        return bool(holders) or bool(self.running) or not _differ(left, value)
+        return bool(holders) or bool(self.running) or not differ(left, value)
 
     def is_in(self, path, array):
         """Whether what an array contains was left there."""
@@ -357,11 +361,14 @@ class _Look:
     """{path: value} of what a function reads; see Note [Function snapshots] (2)."""
 
     def __init__(self, functions, args=(), before=None, holders=None):
-        # A look that was taken before knows the attributes: one round will do.
-        self.attributes = frozenset() if before is None else before.attributes
-        self.unread = frozenset() if before is None else before.unread  # attributes that code only writes to
-        self.handed_on = before is not None and before.handed_on  # code does more with `self` than take its attributes
-        self.any_name = before is not None and before.any_name
+        # A look that was taken before knows the attributes: one round will do. So do those of the functions themselves.
+        self.attributes, self.unread = frozenset(), frozenset()  # names of attributes; those that code only writes to
+        self.handed_on = self.any_name = False  # code does more with `self` than take its attributes; names any
+        if before is not None:
+            self.attributes, self.unread = before.attributes, before.unread
+            self.handed_on, self.any_name = before.handed_on, before.any_name
+        else:
+            self.rule({real_thing(f.__code__) for f in functions if isinstance(f, types.FunctionType)})
         self.rules = holders is not None  # what their code only writes does not count
         for _ in range(ROUNDS):
             self.uncalled = set()  # ids of objects whose `__call__` is not followed
@@ -370,24 +377,49 @@ class _Look:
             self.names = {}  # of functions -> how many have it
             self.leaves, self.direct = set(), set()  # paths of the arguments; of what functions hold, and tuples of it
             self.cells = {}  # path -> id of the cell that stands there
+            # Where values stand: (dict, name, value), (cell, value). `steady`: nothing else can change.
+            self.places, self.contents, self.steady = [], [], not holders
             for f in functions:
                 self.function(getattr(f, "__name__", type(f).__name__), f, DEPTH)
             for path, value in (holders or {}).items():
                 self.add(path, value, DEPTH)
             for i, value in enumerate(flatten(tuple(args))[0]):
                 if not isinstance(value, _PLAIN):  # numbers and containers were taken down when the solver was called
+                    self.steady = self.steady and isinstance(value, (numpy.ndarray, Tensor))
                     self.leaves.add(f"argument leaf {i}")
                     self.add(f"argument leaf {i}", value, DEPTH)
-            named = frozenset().union(*[names_in(code)[1] for code in self.codes])
-            unread = named.difference(*[names_in(code)[3] for code in self.codes])
-            handed_on = any(map(hands_self_on, self.codes))
-            loaded = frozenset().union(*[names_in(code)[0] for code in self.codes])
-            any_name = not ANY_NAME.isdisjoint(named | loaded)
-            rules = any_name, unread, handed_on
-            if named <= self.attributes and rules == (self.any_name, self.unread, self.handed_on):
+            if not self.rule(self.codes):
                 break
-            self.attributes = named
-            self.any_name, self.unread, self.handed_on = rules
+
+    def rule(self, codes):
+        """Note which names code uses; False where they were known."""
+        named = frozenset().union(*[names_in(code)[1] for code in codes])
+        unread = named.difference(*[names_in(code)[3] for code in codes])
+        handed_on = any(map(hands_self_on, codes))
+        loaded = frozenset().union(*[names_in(code)[0] for code in codes])
+        any_name = not ANY_NAME.isdisjoint(named | loaded)
+        rules = any_name, unread, handed_on
+        if named <= self.attributes and rules == (self.any_name, self.unread, self.handed_on):
+            return False
+        self.attributes = named
+        self.any_name, self.unread, self.handed_on = rules
+        return True
+
+    def is_as_before(self):
+        """True where another look would find the same: the same values in all places, which nothing else can change."""
+        if not self.steady:
+            return False
+        for names, name, value in self.places:
+            now = names.get(name, _NOWHERE)
+            if now is not value and real_thing(now) is not real_thing(value):
+                return False
+        for cell, value in self.contents:
+            if next(iter(contents_of(cell)), _NOWHERE) is not value:
+                return False
+        return all(
+            real_thing(f.__code__) is code and f.__defaults__ is defaults and not f.__kwdefaults__
+            for f, code, defaults in self.followed.values()
+        )
 
     def recorded_besides(self, written):
         """(Tensor, whether a closure or a default holds it), for each place of a Tensor that requires grad.
@@ -408,6 +440,7 @@ class _Look:
             self.values[path] = value
             return
         if len(self.seen) >= _THINGS or hasattr(type(value), "__next__"):
+            self.steady = False
             return
         known = id(value) in self.seen
         self.seen[id(value)] = value
@@ -421,9 +454,11 @@ class _Look:
             for name in sorted(self.attributes & vars(value).keys()) if depth and not known else ():
                 part = vars(value)[name]
                 if not library or isinstance(part, (*_PLAIN, numpy.ndarray, *_SHARED)):
+                    self.places.append((vars(value), name, part))
                     self.add(f"{path}.{name}", part, depth - 1)
         elif isinstance(value, type):
             if depth and not known and not is_library(value.__module__):
+                self.steady = False
                 self.members(path, value, value, depth)
         elif isinstance(value, (*FUNCTIONS, _CACHED)):
             self.function(path, value, depth)
@@ -434,13 +469,16 @@ class _Look:
         elif isinstance(value, LIBRARY_FUNCTIONS):
             self.values[path] = library_function(value)
         elif isinstance(value, contextvars.ContextVar):
+            self.steady = False
             self.add(f"{path}.get()", value.get(None), depth)
         else:
             self.values[path] = value
+            self.steady = False
             if depth and not known:
                 self.object(path, value, depth)
 
     def container(self, path, value, items, depth, known):
+        self.steady = False
         self.values[path], self.values[f"len({path})"] = type(value), len(value)
         if depth and not known:
             for key, part in itertools.islice(items(), _THINGS):
@@ -502,6 +540,7 @@ class _Look:
         if compares_itself(f) or not depth:
             return
         if isinstance(f, functools.partial):
+            self.steady = False
             for key, part in (*enumerate(f.args), *f.keywords.items()):
                 self.direct.add(f"{path}({key})")
                 self.add(f"{path}({key})", part, depth - 1)
@@ -512,9 +551,11 @@ class _Look:
             self.function(path, f.__func__, depth)
             return
         if isinstance(f, _CACHED):
+            self.steady = False
             self.function(path, f.__wrapped__, depth)
             return
         if not isinstance(f, types.FunctionType):
+            self.steady = self.steady and isinstance(f, types.BuiltinFunctionType)
             inner = vars(type(f)).get("__call__")
             if isinstance(inner, types.FunctionType):
                 self.add(f"{path}: self", f, depth - 1)
@@ -523,22 +564,26 @@ class _Look:
         code = real_thing(f.__code__)
         if is_library(f.__globals__.get("__name__", "")):
             self.values[path] = library_function(f)
-            for one in itertools.chain(*map(contents_of, f.__closure__ or ())):
+            for held_in, one in [(cell, one) for cell in f.__closure__ or () for one in contents_of(cell)]:
+                self.contents.append((held_in, one))
                 # What arraygrad has made of a function of the program leads to it.
                 if isinstance(one, FUNCTIONS) or _is_callable_object(one):
                     self.function(path, one, depth - 1)
             return
         if len(self.codes) >= MOST:
+            self.steady = False
             return
         self.codes.add(code)
         if id(f) in self.followed:
             return
-        self.followed[id(f)] = f
+        self.followed[id(f)] = f, code, f.__defaults__
+        self.steady = self.steady and not f.__kwdefaults__ and self.attributes.isdisjoint(f.__dict__)
         self.values[path] = code
         count = self.names[f.__name__] = self.names.get(f.__name__, 0) + 1
         place = f"{f.__name__}: " if count == 1 else f"{f.__name__} ({count}): "
         for name in sorted(read_names(code) if self.rules else names_in(code)[0]):
             if name in f.__globals__:
+                self.places.append((f.__globals__, name, f.__globals__[name]))
                 self.add(place + name, f.__globals__[name], depth - 1)
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             if self.rules and name not in read_names(code):
@@ -546,6 +591,7 @@ class _Look:
             self.direct.add(place + name)
             self.cells[place + name] = id(cell)
             for part in contents_of(cell):
+                self.contents.append((cell, part))
                 if part is not f:
                     self.add(place + name, part, depth - 1)
         for key, part in (*enumerate(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).items()):
@@ -558,6 +604,7 @@ class _Look:
 # What the modules of libraries hold for the program to change: os.environ, a list.
 _SHARED = (dict, list, collections.abc.MutableMapping)
 _CACHED = type(functools.lru_cache(len))
+_NOWHERE = object()  # what no name stands for
 _SELF = ": self"  # how the path of an object ends that a method, or a function in one, knows as `self`
 # What code may only write to: `self.log.append(y)`, `self.found[key] = y`.
 _WRITTEN = frozenset([list, dict, set, collections.deque, collections.OrderedDict, collections.defaultdict])
@@ -574,7 +621,7 @@ def _are_exchanged(a, b):
     return "arraygrad" in tops and not tops.isdisjoint(("numpy", "scipy")) and not {a, b} & {Tensor, numpy.ndarray}
 
 
-def _differ(before, now, depth=4):
+def differ(before, now, depth=4):
     """Whether what stands at one path leads to other results than before."""
     if before is now:
         return False
@@ -593,7 +640,7 @@ def _differ(before, now, depth=4):
         return (
             not depth
             or parts[0].keys() != parts[1].keys()
-            or any(_differ(part, parts[1][key], depth - 1) for key, part in parts[0].items())
+            or any(differ(part, parts[1][key], depth - 1) for key, part in parts[0].items())
         )
     try:
         if type(before).__eq__ is not object.__eq__:
@@ -603,7 +650,7 @@ def _differ(before, now, depth=4):
     parts = [getattr(one, "__dict__", None) for one in (before, now)]
     if not depth or type(parts[0]) is not dict or parts[0].keys() != parts[1].keys():
         return True
-    return any(_differ(part, parts[1][key], depth - 1) for key, part in parts[0].items())
+    return any(differ(part, parts[1][key], depth - 1) for key, part in parts[0].items())
 
 
 def _parts(value):

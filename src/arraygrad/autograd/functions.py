@@ -1,8 +1,9 @@
 """The engine's interface, with PyTorch's names and semantics: `backward`, `grad`, and `graph` for what is behind them.
 
-May import: engine, core.exposed_memory, core.tensor, autograd.graph, autograd.custom_function. Everything about the
-arguments is checked before anything runs or changes: a call that raises here has left every `.grad` and every graph as
-it was. What only the run itself can show (an input that was not used, an error in a rule) is raised after it.
+May import: engine, core.exposed_memory, core.constructors, core.tensor, autograd.graph, autograd.custom_function.
+Everything about the arguments is checked before anything runs or changes: a call that raises here has left every
+`.grad` and every graph as it was. What only the run itself can show (an input that was not used, an error in a rule) is
+raised after it.
 """
 
 import operator
@@ -11,9 +12,10 @@ from collections.abc import Mapping
 
 from arraygrad.autograd.grad_mode import inference_mode
 from arraygrad.autograd.graph import GradientEdge
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.roots import plain_inputs, plain_roots, try_plain_backward
-from arraygrad.core.tensor import Tensor, backend_of, edge_of, metadata_of, wrap_raw
+from arraygrad.core.tensor import Tensor, backend_of, edge_of, metadata_of
 from arraygrad.engine.engine import execute
 from arraygrad.engine.engine import set_cpu_workers as _set_cpu_workers
 from arraygrad.engine.engine import set_deterministic as _set_deterministic

@@ -9,10 +9,14 @@ two items where the plain call has one, and what is counted, summed or asked of 
 another thing: `if k not in known: known[k] = f(k)` computes anew what is equal, which gives the right value and the
 right gradient, where an equal key would give a constant of an earlier call. So hashes stay what they are, and a
 transform warns where a key is equal to another one and the container is no cache:
-(1) a display or comprehension of a set, and calls of set, frozenset and Counter: equal items of one container;
-(2) `x in s`, `s.add(x)`, `s.discard(x)` of a set that is a plain or dotted name: an equal item that is there;
+(1) a display or comprehension of a set or dict, and calls of set, frozenset, dict.fromkeys and Counter: equal items of
+    one container, Tensors or plain numbers that the expression names;
+(2) `x in s`, `s.add(x)`, `s.discard(x)`, `s | {x}`, `s.union([x])` of a set that is a plain or dotted name: an equal
+    item that is there;
 (3) `d[x]` of a Counter or defaultdict, `d.setdefault(x, ...)`, and `d[x] = ...`, `d[x] += ...` of any dict where the
-    statement reads the dict too.
+    statement reads the dict too;
+(4) what looks a number up in a table and is no cache: `d.get(x, 1.0)` with a number that is written there, `x in d`
+    where the code reads items and stores none, `d[x] = ...` of a local dict where the code asks no dict for a key.
 Hashes that libraries and arraygrad ask for say nothing. Guarded by tests/adoption/test_equal_keys.py.
 """
 
@@ -30,8 +34,17 @@ from arraygrad.core.tensor import Tensor
 
 __all__ = ["meets_an_equal_key", "warn_of_key"]
 
-_MAKERS = frozenset(("set", "frozenset", "_count_elements"))  # the last one by Counter
+_MAKERS = frozenset(("set", "frozenset", "fromkeys", "_count_elements"))  # the last one by Counter
 _ASKS = frozenset(("add", "discard", "remove", "setdefault"))
+_JOINS = frozenset(
+    """
+    difference difference_update intersection intersection_update isdisjoint issubset issuperset symmetric_difference
+    symmetric_difference_update union update
+    """.split()
+)
+_OPERATORS = (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub)
+_DISPLAYS = frozenset(("BUILD_SET", "SET_ADD", "SET_UPDATE", "BUILD_MAP", "MAP_ADD", "BUILD_CONST_KEY_MAP"))
+_LOOKS = frozenset(("get", "setdefault", "pop", "keys", "has_key"))
 _MANY = 1024
 
 _kinds: dict = {}  # (code, offset) -> what is asked there; see `_kind`
@@ -68,10 +81,22 @@ def meets_an_equal_key(t, frame):
         kind = _kinds[key] = _kind(frame)
     what, detail = kind
     if what == "made":
-        return _is_beside_an_equal_one(t, frame, detail)
+        size, beside = detail
+        return _is_beside_an_equal_one(t, frame, size) or _is_among(t, beside, frame)
     if what == "asked":
         container = object_of(detail, frame)
         return isinstance(container, (set, frozenset)) and _holds(container, t)
+    if what == "looked":
+        container = object_of(detail, frame)
+        return isinstance(container, dict) and _holds(container, t)
+    if what == "joined":
+        container, beside = detail
+        found = object_of(container, frame)
+        return (isinstance(found, (set, frozenset)) and _holds(found, t)) or _is_among(t, beside, frame)
+    if what == "in":
+        node, is_table = detail
+        container = object_of(node, frame)
+        return isinstance(container, (set, frozenset, dict) if is_table else (set, frozenset)) and _holds(container, t)
     if what == "kept":
         node, reads = detail
         container = object_of(node, frame)
@@ -82,31 +107,140 @@ def meets_an_equal_key(t, frame):
 
 
 def _kind(frame):
-    """("made", how many items a display has), ("asked", set), ("kept", (dict, whether it is read)) or ("", None)."""
-    step = next(step for step in dis.get_instructions(frame.f_code) if step.offset == frame.f_lasti)
-    if step.opname in ("BUILD_SET", "SET_ADD", "SET_UPDATE"):
-        return "made", step.arg if step.opname == "BUILD_SET" else 0
-    node = parsed(source_of(frame.f_code, frame.f_lasti, frame.f_globals))
+    """What is asked at the place of a frame, and what has to be looked at there; ("", None): nothing.
+
+    "made": (how many items a display has, 0: not known; what else is put into it); "asked": the set; "joined": (the
+    set, what else it gets); "in": (the container, whether a dict counts); "looked": the dict; "kept": (the dict,
+    whether it counts).
+    """
+    code = frame.f_code
+    step = next(step for step in dis.get_instructions(code) if step.offset == frame.f_lasti)
+    node = parsed(source_of(code, frame.f_lasti, frame.f_globals))
+    if step.opname in _DISPLAYS:
+        size = step.arg if step.opname.startswith("BUILD") else 0
+        return "made", (size, [*_items_of(node), *_joined_with(frame, node)])
     if isinstance(node, ast.Call):
         name = getattr(node.func, "attr", getattr(node.func, "id", None))
         if name in _MAKERS:
-            return "made", 0
+            return "made", (0, [part for arg in node.args for part in _items_of(arg)])
         if name in _ASKS and isinstance(node.func, ast.Attribute):
             return ("kept", (node.func.value, True)) if name == "setdefault" else ("asked", node.func.value)
+        if name in _JOINS and isinstance(node.func, ast.Attribute):
+            return "joined", (node.func.value, [part for arg in node.args for part in _items_of(arg)])
+        if name == "get" and isinstance(node.func, ast.Attribute) and len(node.args) == 2 and _written(node.args[1]):
+            return "looked", node.func.value
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-        return "asked", node.comparators[0]
+        return "in", (node.comparators[0], _reads_items(code) and not _stores_items(code))
     if isinstance(node, ast.Subscript):
-        return "kept", (node.value, step.opname == "STORE_SUBSCR" and _reads(frame, node.value))
+        stores = step.opname == "STORE_SUBSCR"
+        fills = stores and _is_local(node.value, code) and not _looks_for_keys(code)
+        return "kept", (node.value, stores and (fills or _reads(frame, node.value)))
     return "", None
+
+
+def _items_of(node):
+    """The syntax of the items that a container, which an expression makes or is, gets."""
+    if isinstance(node, ast.Set | ast.List | ast.Tuple):
+        return node.elts
+    if isinstance(node, ast.Dict):
+        return [key for key in node.keys if key is not None]
+    if isinstance(node, ast.Starred):
+        return _items_of(node.value)
+    return [ast.Starred(node)] if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) else []
+
+
+def _joined_with(frame, display):
+    """The syntax of the items that a display meets in its statement: those of `s` in `s | {x}`, in `s.union({x})`."""
+    if not isinstance(display, ast.Set | ast.List):
+        return []
+    named = ast.dump(display)
+    found = []
+    for node in ast.walk(_statement(frame) or ast.Module([], [])):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS):
+            sides = [node.left, node.right]
+        elif isinstance(node, ast.AugAssign) and isinstance(node.op, _OPERATORS):
+            sides = [node.target, node.value]
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", None) in _JOINS:
+            sides = [node.func.value, *node.args]
+        else:
+            continue
+        if named in map(ast.dump, sides):
+            found += [part for side in sides if ast.dump(side) != named for part in _items_of(side)]
+    return found
+
+
+def _written(node):
+    """Whether syntax is a number that is written out."""
+    try:
+        return isinstance(ast.literal_eval(node), (int, float, complex))
+    except (ValueError, SyntaxError, TypeError):
+        return False
+
+
+def _is_among(t, parts, frame):
+    """Whether a plain number among those that syntax names is equal to `t`."""
+    value = None
+    for part in parts:
+        if isinstance(part, ast.Starred):
+            found = object_of(part.value, frame)
+            numbers = found if isinstance(found, (set, frozenset, list, tuple, dict)) else ()
+        elif _written(part):
+            numbers = (ast.literal_eval(part),)
+        else:
+            numbers = (object_of(part, frame),)
+        for number in numbers:
+            if isinstance(number, _NUMBERS):
+                value = _value(t) if value is None else value
+                if number == value:
+                    return True
+    if frame.f_globals.get("__name__") == "collections":  # Counter
+        items = frame.f_locals.get("iterable")
+        if isinstance(items, (list, tuple, set)):
+            return any(isinstance(item, _NUMBERS) and item == _value(t) for item in items)
+    return False
+
+
+_NUMBERS = (int, float, complex, numpy.generic)
+
+
+def _names_and_operations(code):
+    return frozenset(code.co_names), frozenset(step.opname + step.argrepr for step in dis.get_instructions(code))
+
+
+def _reads_items(code):
+    _, steps = _names_and_operations(code)
+    return any(step.startswith("BINARY_SUBSCR") or step == "BINARY_OP[]" for step in steps)
+
+
+def _stores_items(code):
+    names, steps = _names_and_operations(code)
+    return any(step.startswith("STORE_SUBSCR") for step in steps) or not names.isdisjoint(("setdefault", "update"))
+
+
+def _looks_for_keys(code):
+    """Whether code asks a container for a key, or catches that it is not there, as one that fills a cache does."""
+    names, steps = _names_and_operations(code)
+    return bool(any(step.startswith("CONTAINS_OP") for step in steps) or names & _LOOKS or "PUSH_EXC_INFO" in steps)
+
+
+def _is_local(node, code):
+    """Whether syntax is a local variable of code and none of its parameters."""
+    n = code.co_argcount + code.co_kwonlyargcount
+    return isinstance(node, ast.Name) and node.id in code.co_varnames[n:]
+
+
+def _statement(frame):
+    """The syntax of the line of a frame; None where it is no statement."""
+    text = linecache.getline(frame.f_code.co_filename, frame.f_lineno, frame.f_globals).strip()
+    try:
+        return ast.parse(text).body[0]
+    except (SyntaxError, ValueError, IndexError):
+        return None
 
 
 def _reads(frame, container):
     """Whether the statement of a frame's line stores into a container by what it reads of it."""
-    text = linecache.getline(frame.f_code.co_filename, frame.f_lineno, frame.f_globals).strip()
-    try:
-        statement = ast.parse(text).body[0]
-    except (SyntaxError, ValueError, IndexError):
-        return False
+    statement = _statement(frame)
     if isinstance(statement, ast.AugAssign):
         return True
     named = ast.dump(container)
@@ -139,7 +273,7 @@ def _value(key):
     """What a number is as a key."""
     if isinstance(key, Tensor):
         return key.array.item() if isinstance(key.array, numpy.ndarray) and key.ndim == 0 else key
-    return key if isinstance(key, (int, float, complex, numpy.generic)) else None
+    return key if isinstance(key, _NUMBERS) else None
 
 
 def warn_of_key(frame):

@@ -6,7 +6,7 @@ May import: the standard library.
 import re
 import sys
 
-__all__ = ["drawn", "has_no_slope", "metric", "recorded_name"]
+__all__ = ["drawn", "has_no_slope", "holder_of_numbers", "metric", "recorded_name"]
 
 # What computes the same as a function of math or cmath, recorded. Names that are NumPy's too are not listed.
 _NUMPY_NAMES = {
@@ -56,6 +56,35 @@ def drawn(expression):
     """What to write in the place of the method of a random generator that an expression calls; "" for others."""
     found = re.search(r"\.(\w+)\(", expression.partition("default_rng(")[2] or expression)
     return _DRAWN.get(found.group(1), "") if found else ""
+
+
+_BYTES = "struct writes bytes, which have no gradient: pack the value outside of the function that is differentiated. "
+_CTYPES = (
+    "ctypes holds plain numbers, and no gradient comes back from what is computed of them: use functions of NumPy's, "
+    "or give a function that calls compiled code its derivative by arraygrad.primitive. "
+)
+_SHARED = "Shared memory holds plain numbers: let each process compute a gradient, and add them. "
+_ARRAY = "array.array holds plain numbers: use a list, or numpy.array(x), which is recorded. "
+_HOLDERS = {
+    "_struct": _BYTES, "struct": _BYTES, "ctypes": _CTYPES, "_ctypes": _CTYPES, "array": _ARRAY,
+    "multiprocessing": _SHARED,
+}  # fmt: skip
+
+
+def holder_of_numbers(called, target, expression=""):
+    """What to say where what is called, or stored into, holds plain numbers of its own; "" for others."""
+    for thing in (called, getattr(called, "__self__", None), target):
+        kind = thing if isinstance(thing, type) else type(thing)
+        bases = [kind.__module__, *[base.__module__ for base in kind.__mro__[:-1]], getattr(thing, "__module__", None)]
+        for module in bases:
+            found = _HOLDERS.get(module.partition(".")[0] if isinstance(module, str) else "")
+            if found:
+                return found
+    if "ctypes." in expression:  # (ctypes.c_double * 2)(x, x)
+        return _CTYPES
+    if getattr(called, "__name__", "") in ("format_float_positional", "format_float_scientific"):
+        return "It makes text, which has no gradient: write f'{x:.6g}', which shows the value. "
+    return ""
 
 
 def recorded_name(function):

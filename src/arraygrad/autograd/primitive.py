@@ -1,7 +1,7 @@
 """`primitive`: a function on raw arrays with a rule of the user's own for its gradient.
 
 May import: autograd.function_snapshots, autograd.source_locations, autograd.python_numbers, core.barriers,
-core.constant_checks, core.exposed_memory, engine, core.graph_ops, core.tensor.
+core.constant_checks, core.exposed_memory, engine, core.graph_ops, core.constructors, core.tensor.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from arraygrad.autograd.python_numbers import unadopted
 from arraygrad.autograd.source_locations import short
 from arraygrad.core.barriers import recorded_gradients
 from arraygrad.core.constant_checks import Contents, constants_are_compared
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.exposed_memory import ArgumentWatch, results_of
 from arraygrad.core.graph_ops import Kept, attach_node, settled
-from arraygrad.core.tensor import Tensor, edge_of, metadata_of, wrap_raw
+from arraygrad.core.tensor import Tensor, edge_of, metadata_of
 from arraygrad.engine.later import called_later
 from arraygrad.engine.node import PyNode, is_grad_enabled, take_sequence_nr
 

@@ -1,8 +1,9 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
-May import: core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.keys, autograd.let_go,
-autograd.number_texts, autograd.of_arrays, autograd.of_libraries, autograd.of_python, autograd.of_scipy,
-autograd.source_locations, core.inplace, core.tensor, the standard library. `arraygrad` exports the names.
+May import: core.adopted, core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.keys,
+autograd.let_go, autograd.number_texts, autograd.of_arrays, autograd.of_libraries, autograd.of_python,
+autograd.of_scipy, autograd.source_locations, core.inplace, core.tensor, the standard library. `arraygrad` exports the
+names.
 
 Note [Numbers that leave]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -31,6 +32,7 @@ docs/reliability.md, tests/reliability/test_idioms.py.
 
 from __future__ import annotations
 
+import ast
 import contextvars
 import dis
 import sys
@@ -39,12 +41,21 @@ from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.keys import meets_an_equal_key, warn_of_key
 from arraygrad.autograd.let_go import is_let_go
-from arraygrad.autograd.number_texts import formats, logs
+from arraygrad.autograd.number_texts import formats, shown, text_filled
 from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
 from arraygrad.autograd.of_libraries import MASKED, of_target, way_of
-from arraygrad.autograd.of_python import drawn, has_no_slope, metric, recorded_name
+from arraygrad.autograd.of_python import drawn, has_no_slope, holder_of_numbers, metric, recorded_name
 from arraygrad.autograd.of_scipy import way_out_of_scipy
-from arraygrad.autograd.source_locations import SourceLocation, own_frame, source_of, warn_at, where_text
+from arraygrad.autograd.source_locations import (
+    SourceLocation,
+    object_of,
+    own_frame,
+    parsed,
+    source_of,
+    warn_at,
+    where_text,
+)
+from arraygrad.core.adopted import note_text
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.tensor import Tensor, gradient_edge
@@ -166,8 +177,12 @@ def becomes_number(t, how):
     TypeError
         As the policy says.
     """
-    if adopting() and logs(sys._getframe(1)):
-        return
+    if adopting():
+        text = text_filled(sys._getframe(1))
+        if text is not None:  # the value is shown; who reads it again is told
+            for number in shown(text, t.array.item()):
+                note_text(number)
+            return
     if is_let_go(t):
         _warn_of_let_go(t, how, sys._getframe(1))
         return
@@ -415,8 +430,9 @@ def store_refused(t):
         text += f"the array has dtype {dtype}, which has no gradient: make it with a floating-point dtype. "
         if adopting():
             return _known(followed_by(t), TypeError(text.rstrip()))
-    if of_target(at.target):
-        text += f"{of_target(at.target)}t.detach() where only the bare value is meant."
+    held = of_target(at.target) or holder_of_numbers(None, at.target)
+    if held:
+        text += f"{held}t.detach() where only the bare value is meant."
     elif at.through == "scipy":
         text += f"{way_out_of_scipy(at.called, adopting())}t.detach() where only the bare value is meant."
     elif adopting() and numpy_is_kept():
@@ -530,6 +546,8 @@ def conversion_refused(t, how):
         text += "compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
     elif not called and of_an_array(at.expression):
         text += of_an_array(at.expression)
+    elif not called and is_of_operators(at.expression) and _has_masked(at):
+        text += MASKED
     elif not called and is_of_operators(at.expression):
         text += (
             "A list that holds Tensors, or a masked array, stands beside an array there: make the list an array "
@@ -550,6 +568,12 @@ def conversion_refused(t, how):
         "t.detach() and t.numpy() give the values without a gradient; arraygrad.testing.assert_allclose compares them."
     )
     return _known(followed_by(t), TypeError(text))
+
+
+def _has_masked(at):
+    """Whether a masked array stands in an expression under a name."""
+    nodes = ast.walk(parsed(at.expression) or ast.Module([], []))
+    return any(type(object_of(node, at.frame)).__module__.startswith("numpy.ma") for node in nodes)
 
 
 def adopting():
@@ -646,11 +670,11 @@ def _told(place, how, followed, t):
             text += _adopted_or_elsewhere(followed)
     elif how == "complex":
         text += "Leave the 0-d Tensor as it is, or use a + 1j * b. "
-    elif adopting() and formats(sys._getframe(2)):
+    elif formats(sys._getframe(2)):
         text += "For text write f'{x:.3f}' or '{:.3f}'.format(x), which show the value. "
     elif place.called is None and of_an_array(place.expression):
         text += of_an_array(place.expression)
-    elif place.expression.endswith(".as_integer_ratio()"):
+    elif ".as_integer_ratio(" in place.expression:
         text += "Two ints hold no gradient: compute with the Tensor itself, whose value their quotient is. "
     elif place.through == "scipy":
         text += way_out_of_scipy(place.called, adopting())
@@ -659,11 +683,13 @@ def _told(place, how, followed, t):
             "A class derived from float keeps a bare number: let the class hold the number in an attribute, or give "
             "the function that computes the Tensor itself. "
         )
+    elif holder_of_numbers(place.called, place.target, place.expression):
+        text += holder_of_numbers(place.called, place.target, place.expression)
     elif adopting():
         text += (
-            "This float(), or function of math, is one that adoption does not replace: a class attribute or a tuple "
-            "holds it, its module compares it by `is`, or a library or compiled code calls it. Call it by its name, "
-            "as in math.exp(x), or leave the 0-d Tensor as it is. "
+            "Compiled code or a library asks for the number here, or a float() or function of math that adoption does "
+            "not replace, as a class attribute or a tuple holds it, or its module compares it by `is`. Call functions "
+            "of math by their names, as in math.exp(x), or leave the 0-d Tensor as it is. "
         )
     else:
         text += (
@@ -681,7 +707,12 @@ def _adopted_or_elsewhere(followed):
             "This line runs in another thread than the transform, which adoption does not reach: call it in the "
             "transform's own thread, where float() and functions of math are recorded. "
         )
-    return "In arraygrad.grad(f, adopt=True) float() and functions of math are recorded. "
+    if followed:
+        return "In arraygrad.grad(f, adopt=True) float() and functions of math are recorded. "
+    return (
+        "In functions that arraygrad.grad(f) or arraygrad.adopt(f) calls, float() and functions of math are recorded; "
+        "what such a function keeps after its call is a Tensor, x.detach() of it a constant. "
+    )
 
 
 def _checked(name, policy):

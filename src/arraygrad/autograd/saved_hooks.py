@@ -1,7 +1,7 @@
 """What is done to values that nodes save: `saved_tensors_hooks` and the hooks made with it.
 
-May import: engine, core.tensor, core.saved_tensors_hooks. The stack of hooks itself belongs to a thread and is in the
-compiled core (`saved`, Note [Saved-tensor hooks]).
+May import: engine, core.constructors, core.tensor, core.saved_tensors_hooks. The stack of hooks itself belongs to a
+thread and is in the compiled core (`saved`, Note [Saved-tensor hooks]).
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import weakref
 
 import numpy
 
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.saved_tensors_hooks import disable_hooks, pop_hooks, push_hooks
-from arraygrad.core.tensor import metadata_of, wrap_raw
+from arraygrad.core.tensor import metadata_of
 from arraygrad.engine.modes import Mode
 
 __all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "save_on_disk", "saved_tensors_hooks"]

@@ -5,8 +5,7 @@ import importlib
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
-from libc.math cimport floor, isfinite
-from libc.math cimport pow as power
+from libc.math cimport fabs, floor, frexp, isfinite, pow
 from libc.string cimport memset
 
 from arraygrad.core.apply cimport binary
@@ -192,7 +191,8 @@ cdef str formatted(TensorBase t, str spec):
     """`format(t, spec)`, noted for whom reads the number from it."""
     if not spec:
         return str(t)
-    return note_text(format(one_element(t, "format"), spec))
+    text = format(one_element(t, "format"), spec)
+    return note_text(text) if t.tracked else text
 
 
 cpdef str note_text(str text):
@@ -205,6 +205,7 @@ cpdef str note_text(str text):
 cdef int number(object x, double* value) except -1:
     """Read a real number without axes: 1 if x is one, 0 if not."""
     cdef TensorBase t
+    cdef double* place
     if type(x) is float:
         value[0] = <double>x
         return 1
@@ -212,6 +213,11 @@ cdef int number(object x, double* value) except -1:
         t = <TensorBase>x
         if t.value.meta.ndim or t.value.meta.is_complex or not t.value.meta.is_floating:
             return 0
+        if t.value.meta.ops.number_at != NULL:
+            place = t.value.meta.ops.number_at(<PyObject*>t.value.raw)
+            if place != NULL:
+                value[0] = place[0]
+                return 1
         try:
             value[0] = float(t.value.raw)
         except TypeError:               # an array that stands for several numbers
@@ -229,15 +235,19 @@ cdef int number(object x, double* value) except -1:
 cdef object of_numbers(Op op, object a, object b):
     """What Python's numbers give in the place of an operator's result, None where they give no other."""
     cdef double x, y
-    if _answers is None or not number(b, &y):
+    cdef bint power = op.name == "pow"
+    if _answers is None or not number(b, &y) or y and not power:
         return None
-    if y and op.name != "pow":
-        return None
-    if op.name != "pow":
-        return _answers.of_numbers(op.entry.operator, a, b)
-    if not number(a, &x) or (x > 0.0 or (y >= 0.0 if x == 0.0 else y == floor(y))) and isfinite(power(x, y)):
+    if power and (not number(a, &x) or (x > 0.0 or (y >= 0.0 if x == 0.0 else y == floor(y))) and is_finite(x, y)):
         return None
     return _answers.of_numbers(op.entry.operator, a, b)
+
+
+cdef inline bint is_finite(double x, double y) noexcept:
+    """Whether x ** y is finite. Where the exponents of 2 tell, no power is computed."""
+    cdef int exponent = 0
+    frexp(x, &exponent)                         # 2 ** (exponent - 1) <= abs(x) < 2 ** exponent
+    return (abs(exponent) + 1) * fabs(y) < 1000.0 and x != 0.0 and isfinite(x) or isfinite(pow(x, y))
 
 
 cdef object numbers_first(Op op, object a, object b):

@@ -20,7 +20,8 @@ from arraygrad.core.value cimport (
 )
 
 from arraygrad.engine.arrayops import InvalidGradient
-from arraygrad.engine.engine import set_commit, set_graph_ops
+from arraygrad.engine.engine import set_graph_ops
+from arraygrad.engine.thread_main import set_commit
 from arraygrad.core.accumulators import commit, set_recorded_ops
 
 

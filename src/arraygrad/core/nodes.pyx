@@ -7,7 +7,7 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED, gate_close, gate_closed, gate_enter, gate_leave
 from arraygrad.engine.node cimport (
-    Frame, Node, NodeKind, drop_args, new_node, node_kind, refuse_creation, share_deallocation, thread_state,
+    Frame, Node, NodeKind, drop_args, new_node, node_kind, refuse_creation, share_deallocation,
     track, track_with, NODE_CONSTANT, NODE_ELEMENT, NODE_FAST, NODE_NUMBER, NODE_PACKED, NODE_ZERO_ABSORBS,
 )
 from arraygrad.engine.streams cimport find_foreign
@@ -262,7 +262,7 @@ cdef class BareOpNode(OpNode):
     cdef int apply(self, Frame f) except -1:
         cdef Op op = <Op>self.op
         if self.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
-            if not absorbs(self, op) and op.fast_rule(self, f):
+            if not absorbs(self, op, f) and op.fast_rule(self, f):
                 return 0
         return apply_rules(self, op, f)
 
@@ -297,7 +297,7 @@ cdef int run_rule(OpNode node, Frame f) except -1:
             check_constants(node, op)
         spell_out(node)
     if node.flags & NODE_FAST and op.fast_rule != NULL and f.grad is not None and not f.create_graph:
-        if not absorbs(node, op) and (op.fast_rule(node, f) or fast_rule_on_given(node, op, f)):
+        if not absorbs(node, op, f) and (op.fast_rule(node, f) or fast_rule_on_given(node, op, f)):
             return 0
     return apply_rules(node, op, f)
 
@@ -421,7 +421,7 @@ cdef int apply_rules(OpNode node, Op op, Frame f) except -1:
             return 0
         if conj:
             r = xp.conj(r)
-        if absorbs(node, op):
+        if absorbs(node, op, f):
             r = xp.where(f.grad == 0, xp.zeros_like(r), r)
         if not f.create_graph and k < 2 and backend.exclusive(r):
             f.out_owned |= <uint32_t>1 << k
@@ -458,7 +458,7 @@ cdef bint apply_fused(OpNode node, Op op, Frame f, Backend backend, list unpacke
     else:
         g = f.grad
     statics = [raw_of(node.args[k], node) for k in op.static_positions]
-    found = backend.fused(op, g, wanted, saved, statics, targets, absorbs(node, op))
+    found = backend.fused(op, g, wanted, saved, statics, targets, absorbs(node, op, f))
     if found is None:
         return False
     alone = wanted & (wanted - 1) == 0
@@ -471,9 +471,9 @@ cdef bint apply_fused(OpNode node, Op op, Frame f, Backend backend, list unpacke
     return True
 
 
-cdef inline bint absorbs(OpNode node, Op op) noexcept:
+cdef inline bint absorbs(OpNode node, Op op, Frame f) noexcept:
     """Whether an exactly zero gradient stays zero here (zero_annihilates), whatever the derivative is."""
-    return op.elementwise and (node.flags & NODE_ZERO_ABSORBS or thread_state().zero_annihilates)
+    return op.elementwise and (node.flags & NODE_ZERO_ABSORBS or f.zero_annihilates)
 
 
 cdef bint any_complex(OpNode node):

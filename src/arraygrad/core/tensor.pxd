@@ -6,3 +6,7 @@ from arraygrad.core.value cimport Backend, Extra, Storage, TensorBase, Value, fi
 
 cdef class Tensor(TensorBase):
     pass
+
+
+cdef Tensor leaf_over(object raw, bint requires_grad)
+cdef int set_requires_grad(Tensor t, bint mode, str text) except -1

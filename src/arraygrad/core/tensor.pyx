@@ -1,6 +1,5 @@
-# Tensor: the class that users hold, and the functions that make one.
-# May import: engine.*, all of core but calls, containers and function. (ops and others register here.)
-import numbers
+# Tensor: the class that users hold.
+# May import: engine.*, all of core but calls, constructors, containers and function. (ops and others register here.)
 import weakref
 
 cimport cython
@@ -10,26 +9,24 @@ from arraygrad.engine.node cimport NodeHooks, share_deallocation, track
 from arraygrad.core.adopted cimport any_adopted, asked, asked_shape, class_of, formatted, numbers_first, numbers_inplace
 from arraygrad.core.adopted cimport text_of
 from arraygrad.core.apply cimport apply_op, binary, refresh, unary
-from arraygrad.core.arguments cimport backend_in
 from arraygrad.core.attributes cimport own_attributes
-from arraygrad.core.copies cimport cast, copied, copied_raw, deepcopied, shallow, warn_of_end
+from arraygrad.core.copies cimport cast, copied, deepcopied, shallow
 from arraygrad.core.convert cimport (
     before_bytes, leaving, left, listed, looked_at, note_key, number, one_element, recorded_copy, refuse_conversion,
     refuse_store, representation, taken, warn_of_hooks,
 )
 from arraygrad.core.elements cimport put_element, use_operations
 from arraygrad.core.exports cimport array_interface, array_of, fill_buffer, shared
-from arraygrad.core.exposed_memory cimport enter, expose
+from arraygrad.core.exposed_memory cimport expose
 from arraygrad.core.inplace cimport array_written, inplace, setitem
 from arraygrad.core.accumulators cimport leaf_hooks
-from arraygrad.core.number_lists cimport joined_numbers
 from arraygrad.core.op cimport Op, named_op
-from arraygrad.core.operands cimport has_tensor, is_like_scalar, is_numpy_scalar, spread
+from arraygrad.core.operands cimport is_like_scalar
 from arraygrad.core.protocols cimport array_function, array_ufunc
 from arraygrad.core.roots cimport plain_backward
 from arraygrad.core.value cimport (
     Backend, TensorBase, assign_grad, find_backend, grad_of, join_base, leave_inference, new_tensor, raw_now,
-    registered, set_grad, version_of, wrap,
+    set_grad, version_of, wrap,
 )
 from arraygrad.core.views cimport indexed, key_of, transposed, use_shapes
 
@@ -37,7 +34,6 @@ from arraygrad.engine.later import called_later
 from arraygrad.core.convert import warn_of_no_leaf
 from arraygrad.engine.node import keep_for_ever
 from arraygrad.core.graph_ops import RetainGrad
-from arraygrad.core.operands import set_asarray
 from arraygrad.core.value import set_tensor_type
 
 import arraygrad.core.accumulators as _accumulators
@@ -660,139 +656,16 @@ cdef int set_requires_grad(Tensor t, bint mode, str text) except -1:
 
 def unpickle(raw, bint requires_grad):
     """A leaf over an unpickled array."""
-    return wrap_raw(raw, requires_grad)
+    return leaf_over(raw, requires_grad)
 
 
-# Making tensors
-
-def wrap_raw(raw, bint requires_grad=False):
+cdef Tensor leaf_over(object raw, bint requires_grad):
     """A Tensor over a raw array, zero-copy."""
     cdef Tensor t = wrap(raw, find_backend(raw))
     t.array0d = True
     if requires_grad:
         set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
     return t
-
-
-def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False):
-    """Wrap an array in a Tensor without copying it.
-
-    Parameters
-    ----------
-    obj : array, Tensor, scalar, or nested lists of them
-        A Tensor comes back as itself (a change of dtype is a recorded cast, `copy=True` a recorded copy). Python
-        scalars and lists become NumPy arrays; lists that hold Tensors are stacked, recorded.
-    dtype, device : optional
-        Of the result; the backend's own objects.
-    copy : bool, optional
-        True: always copy. False: never (ValueError if a copy is needed). None: if needed.
-    requires_grad : bool
-        Whether operations on the result are recorded.
-    """
-    cdef Tensor t
-    cdef Backend backend
-    if isinstance(obj, Tensor):
-        t = <Tensor>obj
-        backend = <Backend>t.value.meta.ops
-        if device is not None and device != t.device:
-            if copy is False:
-                raise ValueError("asarray: moving to another device needs a copy, but copy=False was asked for")
-            t = <Tensor>t.to_device(device)
-            copy = None
-        if dtype is not None and dtype != t.value.meta.dtype:
-            if copy is False:
-                raise ValueError(f"asarray: a cast from {t.dtype} to {dtype} needs a copy, but copy=False was "
-                                 "asked for")
-            t = <Tensor>t.astype(dtype)
-            copy = None
-        if copy:
-            t = copied(t)
-        if requires_grad and not t.tracked:
-            set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
-        return t
-    if (type(obj) is list or type(obj) is tuple) and has_tensor(obj):
-        if copy is False:
-            raise ValueError("asarray: a list becomes an array by a copy, but copy=False was asked for")
-        return stacked(obj, dtype, device, requires_grad)
-    backend = registered(type(obj))
-    if backend is None:
-        numeric = obj is None or isinstance(obj, (bool, int, float, complex, list, tuple, numbers.Number))
-        backend = host_backend() if numeric or is_numpy_scalar(obj) else find_backend(obj)
-    return from_raw(backend, obj, dtype, device, copy, requires_grad)
-
-
-def tensor(data, *, dtype=None, device=None, copy=True, bint requires_grad=False):
-    """A new leaf with a copy of the data. Parameters as for `asarray`; a Tensor is detached first."""
-    if isinstance(data, Tensor):
-        warn_of_end(data)
-        data = (<Tensor>data).value.raw
-    elif (type(data) is list or type(data) is tuple) and has_tensor(data):
-        warn_of_end(data)
-        data = asarray(data).detach().array
-    return asarray(data, dtype=dtype, device=device, copy=True, requires_grad=requires_grad)
-
-
-cdef Backend host_backend():
-    import numpy
-    return find_backend(numpy.empty(0))
-
-
-cdef object from_raw(Backend backend, object obj, object dtype, object device, object copy, bint requires_grad):
-    cdef object raw
-    cdef Tensor t
-    if type(obj) is backend.array_type and dtype is None and device is None:
-        raw = copied_raw(obj, "K", backend) if copy else obj
-    else:
-        raw = backend.asarray(obj, dtype, device)
-        if raw is obj:
-            raw = copied_raw(obj, "K", backend) if copy else obj
-        elif copy is False:
-            raise ValueError(f"asarray: {type(obj).__name__} to an array of {backend.name} needs a copy, but "
-                             "copy=False was asked for")
-        elif copy and type(obj) is backend.array_type and backend.shares_memory(raw, obj):
-            raw = backend.clone(raw, raw)
-    backend.check(raw)
-    t = wrap(raw, backend)
-    t.array0d = True
-    if not copy and not isinstance(obj, (list, tuple, int, float, complex)):
-        t.value.exposed = True
-        enter(t.value)
-    if requires_grad:
-        set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
-    return t
-
-
-cdef object stacked(object items, object dtype, object device, bint requires_grad):
-    """Nested lists that hold Tensors, as one Tensor: stacked at once where they are regular, else level by level."""
-    cdef Op op = named_op("stack")
-    cdef Backend backend
-    cdef list parts = [], lengths = []
-    joined = joined_numbers(items)
-    if joined is not None:
-        return asarray(joined, dtype=dtype, device=device, requires_grad=requires_grad)
-    backend = backend_in(items, op)
-    if spread(items, 0, lengths, parts) and len(lengths) > 1:
-        t = stacked(parts, None, None, False)
-        return asarray(t.reshape((*lengths, *t.shape[1:])), dtype=dtype, device=device, requires_grad=requires_grad)
-    parts.clear()
-    for item in items:
-        if isinstance(item, Tensor):
-            parts.append(item)
-        elif (type(item) is list or type(item) is tuple) and has_tensor(item):
-            parts.append(stacked(item, None, None, False))
-        else:
-            parts.append(wrap(backend.asarray(item, None, None), backend))
-    shapes = {t.shape for t in parts}
-    if len(shapes) != 1:
-        raise ValueError(f"asarray: a list of arrays must not be ragged, but its elements have the shapes "
-                         f"{sorted(shapes)}")
-    if not all([t.dtype is parts[0].dtype for t in parts]) and len({str(t.dtype) for t in parts}) > 1:
-        common = backend.xp.result_type(*[t.array for t in parts])
-        parts = [t.astype(common) for t in parts]
-    return asarray(apply_op(op, op.bind((parts,), {})), dtype=dtype, device=device, requires_grad=requires_grad)
-
-
-set_asarray(asarray)
 
 
 def metadata_of(t):

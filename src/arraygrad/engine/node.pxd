@@ -84,6 +84,7 @@ cdef class Frame:
     cdef uint64_t needs                 # bit i: the gradient of edge i is wanted (bit 63 for all i >= 63)
     cdef bint create_graph              # gradients are Tensors and operations on them are recorded
     cdef bint keep_graph
+    cdef bint zero_annihilates          # an exactly zero gradient stays zero
     cdef DeviceRuntime runtime          # of the node's device; these three are None on the host
     cdef object key
     cdef object stream

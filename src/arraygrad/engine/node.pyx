@@ -20,7 +20,13 @@ cdef extern from *:
     """
     #include "tls.hpp"
     static thread_local arraygrad::ThreadState ag_thread_state;
-    static inline arraygrad::ThreadState* ag_tls() { return &ag_thread_state; }
+    static inline arraygrad::ThreadState* ag_tls() {
+        arraygrad::ThreadState* found = &ag_thread_state;
+    #ifdef __GNUC__
+        __asm__("" : "+r"(found));      // kept: the compiler would rather call for the address again than save it
+    #endif
+        return found;
+    }
     #if defined(ARRAYGRAD_DEBUG) && ARRAYGRAD_DEBUG
     #define AG_DEBUG 1
     #else
@@ -677,6 +683,7 @@ cdef object apply_by_hand(Node node, tuple grads):
         f.grads = raw
     f.needs = UINT64_MAX
     f.keep_graph = True
+    f.zero_annihilates = ag_tls().zero_annihilates != 0
     node.apply(f)
     outs = []
     for i in range(node.n_edges):

@@ -1,7 +1,7 @@
 """What calls of a function leave for later calls: arrays that it works in, counters, caches, logs.
 
 May import: autograd.grad_mode, autograd.instructions, autograd.function_snapshots, autograd.views_of_memory,
-core.containers, core.exposed_memory, core.tensor, engine, implicit.copies, program, numpy.
+core.containers, core.exposed_memory, core.constructors, core.tensor, engine, implicit.copies, program, numpy.
 
 Note [What calls leave]
 ~~~~~~~~~~~~~~~~~~~~~~~
@@ -35,9 +35,10 @@ from arraygrad.autograd.function_snapshots import names_of
 from arraygrad.autograd.grad_mode import no_grad
 from arraygrad.autograd.instructions import steps_of
 from arraygrad.autograd.views_of_memory import shown_of
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.exposed_memory import raw_array
-from arraygrad.core.tensor import Tensor, wrap_raw
+from arraygrad.core.tensor import Tensor
 from arraygrad.engine.graph_task import current_graph_task_id
 from arraygrad.implicit.copies import Copier, Walk, live_contents, shared_attributes
 from arraygrad.program.values import Batched

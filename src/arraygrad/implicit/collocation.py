@@ -15,24 +15,31 @@ Note [Collocated adjoint]
     the gradient is computed with one node less besides, from the same Jacobians, read between the nodes. Where the two
     differ by more than about the tolerance, fewer steps are taken as one, then halves of them, a few times.
     The gradient is that of the exact equation along the computed solution.
+(2b) Where the last Legendre coefficients say it already, nothing is computed besides: those of the Jacobians and of the
+    derivatives by the parameters, and of an exponential function of the Jacobian's size (I_k of Bessel, its first
+    term). In solutions of smooth equations their sum was 2 to 1000 times the difference of (2).
 (3) Kept are the interpolants of the steps, up to a limit of memory. Beyond it, for complex states, where halving does
     not help (the right side jumps), and where the gradient is to be differentiated again, the adjoint equation is
     integrated (ivp.py).
 (4) For states of more than a dozen values such systems cost more than the solution. The steps of the solver are
     differentiated themselves then: Radau's with its own three nodes, which is its discrete adjoint, held to one with
     two nodes; those of BDF and LSODA by Note [Steps with a history]. odeint is solved once more by LSODA's class.
+(5) odeint tells no interpolants. While it takes Adams' steps alone, the last evaluations at the ends of its steps give
+    them: Hermite's polynomials of degree seven through four values and slopes. After steps with Newton's method slopes
+    do not fit values, and it is called once more for the values at the nodes.
 Source: Hairer, Wanner, "Solving Ordinary Differential Equations II", IV.5 (Radau IIA); Cao, Li, Petzold, Serban (2003),
 "Adjoint sensitivity analysis for differential-algebraic equations".
-Guarded by tests/implicit/test_collocated_adjoint.py.
+Guarded by tests/implicit/test_collocated_adjoint.py and test_kept_programs.py.
 """
 
 import functools
+import math
 
 import numpy
 
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import noting_class, raw
-from arraygrad.implicit.large_states import LARGEST, Between, OneByOne, products_at, walked
+from arraygrad.implicit.large_states import LARGEST, Between, OneByOne, products_at, random_signed, walked
 from arraygrad.implicit.many_steps import Calls, NoForm, Noted, Points, all_added, carried, jacobians, room
 from arraygrad.implicit.multistep import gradients, histories
 
@@ -46,6 +53,8 @@ _STAGES = 3  # of a step of Radau's method itself
 _TOGETHER_LARGE, _MATRICES = 1 << 16, 1 << 22  # numbers of large states, and of Jacobians, that go together
 _TOGETHER, _FEW = (4, 2), 4  # how many steps are taken as one at first, where that makes more than a few
 _HALVINGS = 5
+_LOWER = 10.0  # how much larger the error with one node less is at least, by which a gradient is judged
+_LAST = 2.0 * (2.0 * _NODES - 1.0) / math.factorial(_NODES - 1)  # of the last coefficient of an exponential function
 _PIECES = 20000  # of steps, at most
 
 
@@ -66,6 +75,8 @@ class _Radau:
         self._by_values = numpy.linalg.inv(numpy.vander(self.c, increasing=True))  # coefficients of polynomials
         self.a = self.weights(self.c).T
         self.whole = self.a[-1]
+        top = numpy.linalg.inv(legendre.legvander(2.0 * self.c - 1.0, s - 1))[-1]
+        self.top = top  # gives the last coefficient of the polynomial through values at the nodes, by Legendre's ones
 
     def between(self, x):
         """(m, stages): values at the places x (m,) of the polynomials that are 1 at one node and 0 at the others."""
@@ -119,8 +130,11 @@ def noting(method, beside=None, solution=None):
 class Solution(Noted):
     """A solution on steps: `times` of their ends, and `start`.
 
-    `states(times, ends)` gives its values (m, n) at times (m,) in their order, nodes of steps with such ends.
+    `states(times, ends)` gives its values (m, n) at times (m,) in their order, nodes of steps with such ends. `_tries`:
+    how many steps are taken as one where it is known at once that it serves.
     """
+
+    _tries: tuple = ()
 
     def __init__(self):
         super().__init__()
@@ -151,45 +165,50 @@ class Solution(Noted):
         g, times = numpy.asarray(g, dtype=float), numpy.asarray(times, dtype=float)
         if self.start.size > _SMALL:
             found, error = self.of_large(calls, g, times)
-            self.together = calls.together
+            self.together, self.jumpless = calls.together, calls.jumpless
             if not error <= min(max(_OFF * tolerance, 1e-8), _MOST_OFF):
                 return None
             return _fitted(found if first_of_all else found[1:], arrays)
-        for ends in self._cuts():
-            found, differences = self._gradients(calls, g, times, ends)
-            self.together = calls.together
-            if not first_of_all:
-                found, differences = found[1:], differences[1:]
-            bound = min(max(10.0 * tolerance, 1e-9), 1e-4)
-            sizes = [
-                (numpy.max(numpy.abs(x), initial=0.0) for x in pair) for pair in zip(differences, found, strict=True)
-            ]
-            if all(not difference > bound * size for difference, size in sizes):
-                return _fitted(found, arrays)
+        bound = min(max(10.0 * tolerance, 1e-9), 1e-4)
+        for ends, is_try in self._cuts():
+            found, differences = self._gradients(calls, g, times, ends, bound, is_try)
+            self.together, self.jumpless = calls.together, calls.jumpless
+            if found is None:
+                continue
+            if differences is not None:
+                sizes = [
+                    (numpy.max(numpy.abs(x), initial=0.0) for x in pair)
+                    for pair in zip(differences, found, strict=True)
+                ]
+                if not all(not difference > bound * size for difference, size in sizes[not first_of_all :]):
+                    continue
+            return _fitted(found if first_of_all else found[1:], arrays)
         return None
 
     def _cuts(self):
-        """Ends of a few steps together, of the steps, of halves of them, and so on."""
+        """(ends of a few steps together, of the steps, of halves of them, and so on; whether it is a try)."""
         ends = numpy.asarray(self.times)
-        for together in _TOGETHER:
+        for together in (*self._tries, *_TOGETHER):
             if ends.size > _FEW * together:
-                yield numpy.append(ends[:-1:together], ends[-1])
+                yield numpy.append(ends[:-1:together], ends[-1]), together in self._tries
         for pieces in 2 ** numpy.arange(_HALVINGS + 1):
             if pieces == 1 or ends.size * pieces <= _PIECES:
                 inner = ends[:-1, None] + numpy.diff(ends)[:, None] * (numpy.arange(pieces) / pieces)
-                yield numpy.append(inner.reshape(-1), ends[-1])
+                yield numpy.append(inner.reshape(-1), ends[-1]), False
 
-    def _gradients(self, calls, g, times, ends):
+    def _gradients(self, calls, g, times, ends, bound, is_try):
         """(gradients by the start and the parameters, what they differ from those with one node less).
 
-        `ends`: of the steps of the collocation.
+        `ends`: of the steps of the collocation. None in the place of the differences where they are known to be below
+        the relative `bound`: see `_error`. `is_try`: (None, None) where they are not, or where that costs a recorded
+        call.
         """
         tableau, lower, n = _radau(_NODES), _radau(_NODES - 1), self.start.size
         points = Points(ends, times, g)
         most = max(room(n, tableau.size, calls.parameters), 1)
         after = below = numpy.zeros(n)
         grown, differences = ([numpy.zeros(p.shape) for p in calls.parameters] for _ in range(2))
-        last = points.last + 1
+        last, compared = points.last + 1, False
         read = tableau.between(lower.c)
         while last > 0:
             first = max(last - most, 0)
@@ -198,16 +217,41 @@ class Solution(Noted):
             y = self.states(t.reshape(-1), ends)
             jac, by_parameters = self._linear(calls, t.reshape(-1), y)
             jac = jac.reshape(*t.shape, n, n)
-            after, cotangents = carried(tableau, h, jac, after, *points.within(tableau, first, last))
-            fewer = numpy.einsum("ji,mikl->mjkl", read, jac)
-            below, others = carried(lower, h, fewer, below, *points.within(lower, first, last))
-            others = numpy.einsum("ji,mjk->mik", read, others)
-            for into, one in ((grown, cotangents), (differences, cotangents - others)):
+            exact = not compared and self._error(tableau, h, jac, by_parameters) <= _LOWER * bound
+            if is_try and not (exact and calls.replays):
+                return None, None
+            within = points.within(tableau, first, last)
+            before, (after, cotangents) = after, carried(tableau, h, jac, after, *within)
+            parts = [(grown, cotangents)]
+            if not exact:
+                fewer = numpy.einsum("ji,mikl->mjkl", read, jac)
+                below = below if compared else before
+                below, others = carried(lower, h, fewer, below, *points.within(lower, first, last))
+                others = numpy.einsum("ji,mjk->mik", read, others)
+                parts.append((differences, cotangents - others))
+                compared = True
+            for into, one in parts:
                 for i, part in enumerate(by_parameters(numpy.ascontiguousarray(one).reshape(-1, n))):
                     if part is not None:
                         into[i] = into[i] + part
             last = first
-        return [points.at_start + after, *grown], [after - below, *differences]
+        return [points.at_start + after, *grown], [after - below, *differences] if compared else None
+
+    @staticmethod
+    def _error(tableau, h, jac, by_parameters):
+        """About how far derivatives are off by these steps, relative to the largest of them: see (2b)."""
+        m, count, n, _ = jac.shape
+        squares = (jac @ jac).reshape(m, count, n * n)
+        turned = float((numpy.einsum("mik,mik->mi", squares, squares).max(axis=1) * h**4).max())
+        changed = float(numpy.abs((tableau.top @ jac.reshape(m, count, n * n)) * h[:, None]).max())
+        found = _LAST * (0.25 * turned**0.25) ** (count - 1) + changed
+        signs = random_signed(19, m, 1, n)
+        ends = [(signs * one[:, None]).reshape(-1, n) for one in (tableau.top, tableau.whole)]
+        for top, whole in zip(*map(by_parameters, ends), strict=True):
+            if top is not None:
+                size, left = float(numpy.abs(whole).max(initial=0.0)), float(numpy.abs(top).max(initial=0.0))
+                found = max(found, left / size) if size else math.inf if left else found
+        return found
 
     @staticmethod
     def _linear(calls, t, y):
@@ -427,3 +471,77 @@ class Again(Solution):
         _, at, states = self._known
         first = numpy.searchsorted(at if at[-1] >= at[0] else -at, times[0] if at[-1] >= at[0] else -times[0])
         return states[first : first + len(times)]
+
+
+class Evaluated(Again):
+    """A solution by the evaluations of an explicit method, of which the last ones of each step are known: see (5).
+
+    Parameters
+    ----------
+    known : callable
+        known() gives times (m,), states and slopes (m, n).
+    start : numpy.ndarray (n,)
+    solve : callable
+        As `Again` has it, which serves for fewer than four points.
+    """
+
+    _tries = (6,)
+
+    def __init__(self, known, start, solve):
+        super().__init__((), start, solve)
+        self._points_of, self._stencils = known, None
+
+    def serves(self, arrays):
+        """As the base says."""
+        if not self.times:
+            self._points = self._points_of()
+            self._ends = self._points[0]
+        return super().serves(arrays)
+
+    def states(self, times, ends):
+        """As the base says."""
+        t, y, slopes = self._points
+        if self._stencils is None:
+            self._stencils = _stencils_of(t)
+        if not self._stencils.size:
+            return super().states(times, ends)
+        way = 1.0 if t[-1] >= t[0] else -1.0
+        steps = numpy.searchsorted(way * t, way * times) - 1
+        at = self._stencils.take(numpy.minimum(numpy.maximum(steps, 0), len(t) - 2), axis=0)
+        here = t.take(at)
+        apart = times[:, None] - here
+        # Lagrange's polynomials there, and their slopes at their points: products over the other three.
+        shape, rates = 1.0, 0.0
+        for others in _OTHERS:
+            between = 1.0 / (here - here.take(others, axis=1))
+            shape, rates = shape * between, rates + between
+            shape *= apart.take(others, axis=1)
+        squares = shape * shape
+        by_slopes = apart * squares
+        by_values = squares - 2.0 * rates * by_slopes
+        found = by_values[:, None] @ y.take(at, axis=0)
+        found += by_slopes[:, None] @ slopes.take(at, axis=0)
+        return found[:, 0]
+
+
+def _stencils_of(t):
+    """(steps, 4): which points (m,) are interpolated in each step: its ends, and one on each side, or two on one.
+
+    They are half of the step apart or more. What lies closer, as where a solver starts with tiny steps, would tell
+    higher derivatives by differences of what is lost in rounding and iterations. Empty where there are too few.
+    """
+    way = t if t[-1] >= t[0] else -t
+    m, half = len(t), 0.5 * (way[1:] - way[:-1])
+    if m < 4:
+        return numpy.empty((0, 4), dtype=numpy.intp)
+    before, after = numpy.searchsorted(way, way[:-1] - half, "right") - 1, numpy.searchsorted(way, way[1:] + half)
+    beyond = numpy.searchsorted(way, way[numpy.minimum(after, m - 1)] + half)
+    behind = numpy.searchsorted(way, way[numpy.maximum(before, 0)] - half, "right") - 1
+    first, last = numpy.where(before >= 0, before, beyond), numpy.where(after < m, after, behind)
+    found = numpy.stack([first, numpy.arange(m - 1), numpy.arange(1, m), last], axis=1)
+    valid = (found >= 0).all() and (found < m).all() and (first != last).all()
+    return found if valid else numpy.empty((0, 4), dtype=numpy.intp)
+
+
+_PLACES = numpy.arange(4)
+_OTHERS = tuple([(_PLACES + k) % 4 for k in range(1, 4)])

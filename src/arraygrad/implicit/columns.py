@@ -1,6 +1,7 @@
 """Many calls of a small function at once: arrays of a library whose arrays are several, of one shape.
 
-May import: batches, program, implicit.common, transforms.tracked_call, core.containers, core.tensor, numpy.
+May import: batches, program, implicit.common, transforms.tracked_call, core.containers, core.constructors, core.tensor,
+numpy.
 
 Note [Calls at many points]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -19,8 +20,9 @@ Guarded by tests/implicit/test_calls_at_many_points.py.
 import numpy
 
 from arraygrad.batches import derive  # noqa: F401  what operations do to rows
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import flatten, unflatten
-from arraygrad.core.tensor import Tensor, wrap_raw
+from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import raw
 from arraygrad.program import library
 from arraygrad.program.values import Batched, NoBatch

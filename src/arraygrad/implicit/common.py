@@ -1,6 +1,7 @@
 """What solved problems share: their arguments, what a solver handed back, and the node that stands for the solution.
 
-May import: core.containers, engine, ops, core.tensor, transforms.tracked_call. `arraygrad.implicit` is the public face.
+May import: core.containers, engine, ops, core.constructors, core.tensor, transforms.tracked_call. `arraygrad.implicit`
+is the public face.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ import types
 
 import numpy
 
+from arraygrad.core.constructors import asarray, wrap_raw
 from arraygrad.core.containers import flatten, unflatten
-from arraygrad.core.tensor import Tensor, apply_op, asarray, wrap_raw
+from arraygrad.core.tensor import Tensor, apply_op
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
 from arraygrad.transforms.tracked_call import TrackedCall, function_name, meta_of
 
 __all__ = [
+    "NUMBERS",
     "Arguments",
     "ConvergenceError",
     "array_function",
@@ -33,7 +36,7 @@ __all__ = [
 ]
 
 _IMPLICIT = OPS["_implicit"]
-_NUMBERS = frozenset((float, int, complex, numpy.float64))
+NUMBERS = frozenset((float, int, complex, numpy.float64))
 
 
 class ConvergenceError(RuntimeError):
@@ -93,6 +96,10 @@ class Arguments:
             leaves[i] = array
         return unflatten(self._structure, leaves)
 
+    def constants(self):
+        """(number, raw value) of the leaves that are not differentiated, and the structure that all stand in."""
+        return [(i, leaf) for i, leaf in enumerate(self._leaves) if i not in self._at], self._structure
+
     def positions(self):
         """Which leaves are differentiated, by number."""
         return tuple(self._at)
@@ -127,7 +134,7 @@ def array_function(f):
         return _as_array(found) if isinstance(found, (list, tuple)) else found
 
     function.__name__ = function_name(f)
-    for name in ("direct", "on_copies"):
+    for name in ("direct", "on_copies", "seen"):
         if hasattr(f, name):
             setattr(function, name, getattr(f, name))
     return function
@@ -149,7 +156,7 @@ def directly(f):
 
 def _as_array(found):
     """A list or tuple of numbers as one array, or a Tensor where there is one in it."""
-    if _NUMBERS.issuperset(map(type, found)):
+    if NUMBERS.issuperset(map(type, found)):
         return numpy.array(found)
     return asarray(found) if any(isinstance(leaf, Tensor) for leaf in flatten(found)[0]) else numpy.asarray(found)
 
@@ -189,7 +196,8 @@ def _released(name, f, result):
 class solving:
     """Context of one solution of a differential equation; gives the right side f(t, y) on raw arrays.
 
-    It is called as directly as may be, and may return a list or tuple of numbers, which SciPy's solvers take.
+    It is called as directly as may be, and may return a list or tuple of numbers, which SciPy's solvers take. Its
+    attribute `parts` is (function of (t, y, *args), args): the same without a look at results.
 
     Parameters
     ----------
@@ -210,11 +218,12 @@ class solving:
             if type(found) is numpy.ndarray:
                 return found
             if isinstance(found, (list, tuple)):
-                if _NUMBERS.issuperset(map(type, found)):
+                if NUMBERS.issuperset(map(type, found)):
                     return found
                 found = _as_array(found)
             return _released(name, f, found) if isinstance(found, Tensor) else found
 
+        right_side.parts = now, args
         self._right_side = right_side
 
     def __enter__(self):

@@ -17,7 +17,8 @@ import math
 
 import numpy
 
-from arraygrad.core.tensor import Tensor, asarray
+from arraygrad.core.constructors import asarray
+from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.collocation import noting
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, namespace_of, raw, solving
 from arraygrad.implicit.lifting import lifted

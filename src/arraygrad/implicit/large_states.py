@@ -17,6 +17,8 @@ Note [Large states]
 Guarded by tests/implicit/test_large_states.py.
 """
 
+import functools
+
 import numpy
 
 from arraygrad.implicit.columns import NoForm, at_once
@@ -239,10 +241,13 @@ def _checked(found, weights, expected):
     return bool(numpy.all(numpy.abs(products - expected) <= _CHECKED * bounds + 1e-300))
 
 
+@functools.lru_cache(maxsize=16)
 def random_signed(seed, *shape):
-    """Numbers between 0.5 and 1, of no pattern, with signs of none."""
+    """Numbers between 0.5 and 1, of no pattern, with signs of none; they are not to be written."""
     random = numpy.random.default_rng(seed)
-    return random.uniform(0.5, 1.0, shape) * random.choice([-1.0, 1.0], shape)
+    found = random.uniform(0.5, 1.0, shape) * random.choice([-1.0, 1.0], shape)
+    found.flags.writeable = False
+    return found
 
 
 def _structure(calls, t, y):

@@ -15,10 +15,13 @@ Note [Many steps at once]
 Guarded by tests/implicit/test_discrete_adjoint.py and test_collocated_adjoint.py.
 """
 
+import functools
+
 import numpy
 
 from arraygrad.implicit.columns import NoForm, are_close, at_once, beside, read_by_point
 from arraygrad.implicit.common import directly, products
+from arraygrad.implicit.kept_programs import BESIDE, Keeper, derivatives
 from arraygrad.implicit.stores import running
 
 __all__ = [
@@ -29,6 +32,7 @@ __all__ = [
 _ELEMENTS = 1 << 20  # of the largest arrays
 _FEW = 4  # points that are called one by one, of those where the solver had other values
 _BRANCHES, _POINTS = 8, 3  # values that a right side may read for points to be called together, and points of each
+_TINY = 1e-30  # of a component that is zero
 _TILED = 1 << 15  # elements of all Jacobians that are computed by one call: its arithmetic costs less than calls
 
 
@@ -73,6 +77,7 @@ class Noted:
 
     def __init__(self):
         self.together, self._watch = True, running()
+        self.jumpless = False  # whether the right side is known to be continuous
 
     def calls_together(self, f):
         """Whether the right side may be called at many points at once: it stores nothing that others would find."""
@@ -88,19 +93,23 @@ class Calls:
 
     def __init__(self, f, parameters, dtype=None):
         self.f, self.parameters, self.dtype, self.together = f, parameters, dtype, True
+        self.replays = False  # whether the last points were those of a program
         self.structure = None  # of its Jacobians, once it was looked for (large_states.py)
+        self.keeper, self.jumpless = None, False  # of its programs; whether one was met that can't jump
         self._agrees = None
 
     @classmethod
     def of(cls, f, arguments, parameters, dtype):
         """Those of f(t, y, *rest) by y and `parameters`, what of `arguments`, of (y0, *rest), is differentiated."""
-        first, f = 0 in arguments.positions(), directly(f)
+        keeper, first, f = Keeper(f, arguments), 0 in arguments.positions(), directly(f)
 
         def right_side(t, y, *parameters):
             _, *rest = arguments.rebuilt((y, *parameters) if first else parameters)
             return f(t, y, *beside(y, rest))
 
-        return cls(right_side, parameters, dtype)
+        calls = cls(right_side, parameters, dtype)
+        calls.keeper = keeper
+        return calls
 
     def cast(self, y):
         """States or cotangents in the dtype that the right side is called with."""
@@ -122,7 +131,9 @@ class Calls:
                 self._agrees = self._agreement(t, y)
             if not self._agrees:
                 raise NoForm
-            return at_once(self.f, t, y, self.parameters, known)
+            found = at_once(self.f, t, y, self.parameters, known)
+            self.jumpless = self.jumpless or (self.keeper is not None and self.keeper.jumpless(self, t, y))
+            return found
         except NoForm:
             self.together = False
             raise
@@ -162,22 +173,47 @@ class Calls:
         The first call has one point more, where it is compared with a call at one: see `_agrees_at`.
         """
         m, n = y.shape
-        compared = None
-        if self._agrees is None:
-            t, y, compared = numpy.append(t, t[m // 2]), numpy.concatenate([y, beside_state(y, m // 2)[None]]), m
-        values, jac, rest = self._derivatives(t, y, compared, _BRANCHES)
+        found = self._replayed(t, y)
+        if found is None:
+            compared = None
+            if self._agrees is None:
+                t, y, compared = numpy.append(t, t[m // 2]), numpy.concatenate([y, beside_state(y, m // 2)[None]]), m
+            found = self._derivatives(t, y, compared, _BRANCHES)
+        values, jac, rest = found
         self._agrees = True
         if known is not None and not self._are_known(t, y, values[:m], known):
             raise NoForm
 
-        def by_parameters(cotangents):
-            flat = numpy.asarray(cotangents).T.reshape(-1)
-            return [
-                None if part is None else (flat @ part[:, :m].reshape(n * m, -1)).reshape(part.shape[2:])
-                for part in rest
-            ]
+        return values[:m], jac[:, :m].transpose(1, 0, 2), _by_parameters(rest, m, n)
 
-        return values[:m], jac[:, :m].transpose(1, 0, 2), by_parameters
+    @staticmethod
+    def _padded(t, y):
+        """Points with some of them repeated beside them, and so many that few numbers of rows are met."""
+        m = len(t)
+        at, last = _padding(m), slice(m, m + BESIDE)
+        t, y = t[at], y[at]
+        y[last] += (1e-3 * numpy.abs(y).max(axis=0) + _TINY) * _between(y.shape[1])
+        return t, y
+
+    def _replayed(self, t, y):
+        """What `_derivatives` gives, by a program that is kept; None where there is none that serves."""
+        if self.keeper is None:
+            return None
+        m = len(t)
+        t, y = self._padded(t, y)
+        program, is_new = self.keeper.program(self, t, y)
+        self.replays = program is not None
+        found = None if program is None else derivatives(self, program, t, y, m)
+        if found is None:
+            return None
+        values, jac, rest, moved = found
+        if is_new:
+            cotangent = _between(y.shape[1])
+            parts = [None if part is None else numpy.tensordot(cotangent, part[:, m], 1) for part in (jac, *rest)]
+            if not self._agrees_at(t[m], y[m], values[m], parts[0], parts[1:], moved):
+                self.keeper.drop(y)
+                return None
+        return values, jac, rest
 
     def _derivatives(self, t, y, compared, branches):
         """(values (m, n), derivatives of each component by y (n, m, n) and by the parameters, (n, m, ...) or None).
@@ -240,29 +276,29 @@ class Calls:
             raise NoForm
         self._agrees = True
 
-    def _agrees_at(self, t, y, value, by_y, by_parameters):
-        """Whether a value and its derivatives along `_between` are those of a call at one point.
+    def _agrees_at(self, t, y, value, by_y, by_parameters, parameters=None):
+        """Whether a value and its derivatives along `_between` are those of a call at one point, with the parameters.
 
         They would differ where the function relies on what Batched lacks, as an array that has two names and is
         written in place. Along the solution itself values may agree by chance, as at an equilibrium.
         """
         cotangent, close = _between(len(y)), numpy.sqrt(numpy.finfo(y.dtype).eps)
         try:
-            expected, back = self.one(t, y)
+            expected, back = self.one(t, y, parameters)
             one = back(cotangent.astype(expected.dtype))
         except Exception:  # told where the function is called point by point
             return False
         found = (by_y, *by_parameters)
         return _same(value, expected, close) and all(_same(a, b, close) for a, b in zip(found, one, strict=True))
 
-    def one(self, t, y):
-        """(value, what multiplies by the derivatives) at one point, as `products`."""
+    def one(self, t, y, parameters=None):
+        """(value, what multiplies by the derivatives) at one point, as `products`, by default with the parameters."""
 
         def slope(y, *parameters):
             return self.f(float(t), y, *parameters)
 
         slope.differentiates = True  # it may well be constant somewhere
-        return products(slope, y, *self.parameters)
+        return products(slope, y, *(self.parameters if parameters is None else parameters))
 
     def one_by_one(self, t, y):
         """The same point by point."""
@@ -282,6 +318,38 @@ class Calls:
             return (by_y, *rest)
 
         return numpy.asarray(values), pull
+
+
+def _by_parameters(rest, m, n):
+    """What gives gradients by parameters for cotangents (m, n), of derivatives (n, m', ...) of each component.
+
+    One product for all of them: `rest` as one matrix.
+    """
+    columns = [None if part is None else part[:, :m].reshape(n * m, -1) for part in rest]
+    some = [one for one in columns if one is not None]
+    matrix = numpy.concatenate(some, axis=1) if some else None
+
+    def by_parameters(cotangents):
+        if matrix is None:
+            return [None] * len(rest)
+        found, at, parts = numpy.asarray(cotangents).T.reshape(-1) @ matrix, 0, []
+        for part, column in zip(rest, columns, strict=True):
+            width = 0 if column is None else column.shape[1]
+            parts.append(None if column is None else found[at : at + width].reshape(part.shape[2:]))
+            at += width
+        return parts
+
+    return by_parameters
+
+
+@functools.lru_cache(maxsize=64)
+def _padding(m):
+    """Which of m points stand at the places of `Calls._padded`."""
+    k = m + BESIDE
+    k += -k % (1 << max(k.bit_length() - 4, 0))
+    at = numpy.minimum(numpy.arange(k), m - 1)
+    at[m : m + BESIDE] = m * numpy.arange(1, BESIDE + 1) // (BESIDE + 1)
+    return at
 
 
 def added(a, b):
@@ -311,6 +379,7 @@ def _joined(groups, parts, m):
     return whole(values, 0), whole(jac, 1), [whole(pieces, 1) for pieces in zip(*rest, strict=True)]
 
 
+@functools.lru_cache(maxsize=64)
 def _between(n):
     """n numbers between 0.5 and 1, of no pattern."""
     return 0.5 + 0.5 * (0.6180339887498949 * numpy.arange(1.0, n + 1.0) % 1.0)
@@ -368,7 +437,8 @@ def carried(tableau, h, jac, after, by_state, by_stages):
     z[..., :n], z[..., n] = b[:, None, None] * one, by_stages
     if tableau.implicit:
         system = column[..., None, None] * -a.T[:, None, :, None] * jac.transpose(0, 3, 1, 2)[:, None]
-        system = system.reshape(m, count * n, count * n) + numpy.eye(count * n)
+        system = system.reshape(m, count * n, count * n)
+        system.reshape(m, -1)[:, :: count * n + 1] += 1.0
         z = numpy.linalg.solve(system, z.reshape(m, count * n, n + 1)).reshape(z.shape)
     else:
         for i in range(count - 1, 0, -1):
@@ -376,13 +446,16 @@ def carried(tableau, h, jac, after, by_state, by_stages):
             z[:, :i] += a[i, :i, None, None] * by_state_of_stage[:, None]
     z = z.reshape(m, count * n, n + 1)
     by_begin = column * (jac.reshape(m, count * n, n).transpose(0, 2, 1) @ z)
-    steps, added = one + by_begin[..., :n], by_state + by_begin[..., n]
-    p, ends = after, []  # gradients by the states where steps end
-    for step, more in zip(steps[::-1], added[::-1], strict=True):
+    # Each step takes (gradient by the state where it ends, 1) to that where it begins.
+    steps = numpy.empty((m, n + 1, n + 1))
+    numpy.add(one, by_begin[..., :n], out=steps[:, :n, :n])
+    numpy.add(by_state, by_begin[..., n], out=steps[:, :n, n])
+    steps[:, n, :n], steps[:, n, n] = 0.0, 1.0
+    p, ends = numpy.append(after, 1.0), []
+    for step in steps[::-1]:
         ends.append(p)
-        p = step.dot(p) + more
-    ends = numpy.asarray(ends[::-1])[:, :, None]
-    return p, (column * (z[..., :n] @ ends + z[..., n:])).reshape(m, count, n)
+        p = step.dot(p)
+    return p[:n], (column * (z @ numpy.array(ends[::-1])[:, :, None])).reshape(m, count, n)
 
 
 def gradients_of_steps(tableau, h, blocks, after, by_state, by_stages):

@@ -249,6 +249,10 @@ class _Backwards:
             grown = all_added(grown, parts)
             waiting = []
         self.trajectory.together = calls.together or not most > 1
+        if not calls.jumpless and self.trajectory.calls_together(self.given):
+            ends = numpy.asarray(self.times[:1]), calls.cast(numpy.asarray([self.trajectory.start]))
+            calls.jumpless = calls.keeper.jumpless(calls, *ends)
+        self.trajectory.jumpless = calls.jumpless
         return self._found(points.at_start + after, grown)
 
     def _room_of_products(self, n):

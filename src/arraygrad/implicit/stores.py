@@ -1,12 +1,14 @@
 """Whether a function that a solver calls stores numbers: they are constants of the gradient, and a warning says so.
 
 May import: core.containers, core.exposed_memory, core.tensor, engine, autograd.function_snapshots,
-autograd.source_locations, autograd.python_numbers, numpy.
+autograd.instructions, autograd.source_locations, autograd.python_numbers, numpy.
 
 A solver calls its function on plain numbers, and the gradient comes from the solved equation. What the function stores
 on the way (`log.append(y[0])`, `state["p"] = k * y`, `self.last = y`, `hist[i] = y`) has no history, and a loss that is
 computed of it lacks that part of the gradient. So the lists, dicts, arrays, attributes and variables that the function
-leads to are noted before the solver runs, and compared afterwards. Guarded by tests/implicit/test_stored_numbers.py.
+leads to are noted before the solver runs, and compared afterwards. An array that a function fills and returns
+(`self.d[0] = ...; return self.d`) says nothing, unless other code of the program names it too. Guarded by
+tests/implicit/test_stored_numbers.py.
 """
 
 import functools
@@ -19,8 +21,9 @@ import zlib
 import numpy
 
 from arraygrad.autograd.function_snapshots import FUNCTIONS, contents_of
+from arraygrad.autograd.instructions import steps_of
 from arraygrad.autograd.python_numbers import number_warnings_are_off
-from arraygrad.autograd.source_locations import SourceLocation, warn_at
+from arraygrad.autograd.source_locations import SourceLocation, is_ours, warn_at
 from arraygrad.core.containers import flatten
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor
@@ -75,7 +78,7 @@ class watching:
         if error is not None or self._before is None:
             return
         unrecorded = getattr(_state, "unrecorded", 0) != self._unrecorded
-        found = self._before.found(self._tensors, unrecorded)
+        found = self._before.found(self._tensors, unrecorded, sys._getframe(1))
         self.stored = bool(found)
         if not found or number_warnings_are_off():
             return
@@ -94,12 +97,26 @@ class _Stores:
 
     def __init__(self, functions):
         self._held, self._followed = {}, {}
+        self._codes = {}  # id -> code of the functions, and of the methods beside them
         for f in functions:
             self._function(f, _DEPTH)
 
-    def found(self, tensors, unrecorded):
-        """Names of those that hold numbers now that they did not hold before."""
-        return [name for name, now, before in self._held.values() if _stored(now(), before, tensors, unrecorded)]
+    def found(self, tensors, unrecorded, frame):
+        """Names of those that hold numbers now that they did not hold before, and that code behind a frame may read."""
+        held = [(name, now) for name, now, before in self._held.values() if _stored(now(), before, tensors, unrecorded)]
+        if not held:
+            return []
+        returned = {name for code in self._codes.values() for name in _returned(code)}
+        others = None
+        names = []
+        for name, now in held:
+            last = name.rpartition("['")[2].removesuffix("']")
+            if last in returned and isinstance(now(), numpy.ndarray):
+                others = _other_codes(frame, self._codes) if others is None else others
+                if not any(last in code.co_names or last in code.co_freevars for code in others):
+                    continue
+            names.append(name)
+        return names
 
     def _note(self, name, thing, now):
         """Keep what `now()` gives; False where it is known, or too much."""
@@ -119,6 +136,8 @@ class _Stores:
         if depth <= 0 or id(f) in self._followed:
             return
         self._followed[id(f)] = f
+        if isinstance(f, types.FunctionType):
+            self._codes[id(f.__code__)] = f.__code__
         if isinstance(f, functools.partial):
             self._function(f.func, depth - 1)
             for one in (*f.args, *f.keywords.values()):
@@ -148,6 +167,8 @@ class _Stores:
                     self._value(name, value, depth)
                 elif isinstance(value, type):
                     self._class(name, value, depth)
+                elif hasattr(value, "__dict__") and not isinstance(value, (types.ModuleType, types.MethodType)):
+                    self._value(name, value, depth)
                 elif name in space and isinstance(value, (type(None), float, complex, numpy.inexact)):
                     self._note(name, (id(space), name), functools.partial(_named, space, name))
             if f.__dict__:
@@ -167,6 +188,8 @@ class _Stores:
             name, cls, lambda: [one for one in vars(cls).values() if not callable(one)]
         ):  # fmt: skip
             for one in list(vars(cls).values()):
+                if isinstance(one, types.FunctionType):
+                    self._codes[id(one.__code__)] = one.__code__
                 if isinstance(one, (list, dict, set, numpy.ndarray, Tensor)):
                     self._value(name, one, depth - 1)
 
@@ -193,6 +216,57 @@ class _Stores:
         elif hasattr(value, "__dict__"):
             if type(value).__module__.partition(".")[0] not in _LIBRARIES:
                 self._object(name, value, depth - 1)
+
+
+def _returned(code):
+    """The names of what code returns: `return self.d`, `return d`, `return self.d.copy()`."""
+    steps = steps_of(code)
+    for i, step in enumerate(steps):
+        if step.opname == "RETURN_VALUE" and i:
+            end = i - 1
+            if steps[end].opname.startswith(("CALL", "PRECALL")):  # of a method without arguments
+                while end and steps[end].opname.startswith(("CALL", "PRECALL", "PUSH_NULL")):
+                    end -= 1
+                if steps[end].argval != "copy":
+                    continue
+                end -= 1
+            if steps[end].opname.startswith("LOAD_") and isinstance(steps[end].argval, str):
+                yield steps[end].argval
+
+
+def _other_codes(frame, known):
+    """The code of the program's functions that may run behind a frame, but for that of `known` functions that return.
+
+    Functions of the modules of all frames of the program, and of the modules that these name; methods of their classes.
+    """
+    spaces, waiting = {}, []
+    while frame is not None:
+        if not is_ours(frame):
+            spaces[id(frame.f_globals)] = frame.f_globals
+            waiting.append(frame.f_code)
+        frame = frame.f_back
+    for space in list(spaces.values()):
+        for value in list(space.values()):
+            if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] not in (
+                _LIBRARIES | sys.stdlib_module_names
+            ):
+                spaces.setdefault(id(vars(value)), vars(value))
+    for space in spaces.values():
+        for value in list(space.values()):
+            inner = vars(value).values() if isinstance(value, type) else (value,)
+            waiting += [one.__code__ for one in list(inner) if isinstance(one, types.FunctionType)]
+    found = {}
+    while waiting and len(found) < _ELEMENTS:
+        code = waiting.pop()
+        if id(code) in found:
+            continue
+        found[id(code)] = code
+        waiting += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+    return [
+        code
+        for code in found.values()
+        if code.co_name != "__init__" and not (id(code) in known and any(_returned(code)))
+    ]
 
 
 def _named(space, name):

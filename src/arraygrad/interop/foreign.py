@@ -1,6 +1,7 @@
 """What the two foreign libraries have in common: a call of another library's function as one node of our graph.
 
-May import: core.containers, core.exposed_memory, engine, core.graph_ops, core.tensor, interop.transfer.
+May import: core.containers, core.exposed_memory, engine, core.graph_ops, core.constructors, core.tensor,
+interop.transfer.
 
 Note [Foreign functions]
 ~~~~~~~~~~~~~~~~~~~~~~~~
@@ -18,10 +19,11 @@ Guarded by tests/interop/.
 from __future__ import annotations
 
 from arraygrad.autograd.primitive import FREED
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.exposed_memory import note_holder
 from arraygrad.core.graph_ops import Kept, attach_node
-from arraygrad.core.tensor import Tensor, backend_of, edge_of, metadata_of, wrap_raw
+from arraygrad.core.tensor import Tensor, backend_of, edge_of, metadata_of
 from arraygrad.engine.modes import Mode
 from arraygrad.engine.node import PyNode, is_grad_enabled, set_grad_mode
 from arraygrad.interop.transfer import to_backend

@@ -1,6 +1,6 @@
 """JAX functions here and arraygrad's functions there: the part of `interop` that needs jax.
 
-May import: interop.foreign, autograd, core.containers, core.tensor, interop.transfer, jax, numpy.
+May import: interop.foreign, autograd, core.containers, core.constructors, core.tensor, interop.transfer, jax, numpy.
 
 JAX's gradient of a complex argument is the conjugate of ours (and PyTorch's), so gradients are conjugated on the way in
 and on the way out.
@@ -14,8 +14,9 @@ import numpy
 
 from arraygrad import autograd
 from arraygrad.autograd.grad_mode import enable_grad, no_grad
+from arraygrad.core.constructors import asarray, tensor
 from arraygrad.core.containers import flatten, unflatten
-from arraygrad.core.tensor import Tensor, asarray, tensor
+from arraygrad.core.tensor import Tensor
 from arraygrad.interop.foreign import Foreign, array_leaves, call
 from arraygrad.interop.transfer import to_backend
 

@@ -1,6 +1,6 @@
 """PyTorch functions here and arraygrad's functions there: the part of `interop` that needs torch.
 
-May import: interop.foreign, autograd, core.containers, core.tensor, interop.transfer, torch.
+May import: interop.foreign, autograd, core.containers, core.constructors, core.tensor, interop.transfer, torch.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ import torch
 
 from arraygrad import autograd
 from arraygrad.autograd.grad_mode import enable_grad
+from arraygrad.core.constructors import asarray
 from arraygrad.core.containers import flatten, unflatten
-from arraygrad.core.tensor import Tensor, asarray
+from arraygrad.core.tensor import Tensor
 from arraygrad.interop.foreign import Foreign, array_leaves, call
 from arraygrad.interop.transfer import to_backend
 

@@ -1,12 +1,13 @@
 """`to_backend`: an array of one library as an array of another, recorded, so that one backward crosses both.
 
-May import: backends, ops, core.tensor.
+May import: backends, ops, core.constructors, core.tensor.
 """
 
 from __future__ import annotations
 
 from arraygrad import backends
-from arraygrad.core.tensor import Tensor, apply_op, backend_of, metadata_of, wrap_raw
+from arraygrad.core.constructors import wrap_raw
+from arraygrad.core.tensor import Tensor, apply_op, backend_of, metadata_of
 from arraygrad.ops import OPS
 
 __all__ = ["to_backend"]

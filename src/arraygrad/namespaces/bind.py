@@ -1,7 +1,7 @@
 """Public functions from the table: one per entry, with its exact signature.
 
-May import: engine, core.apply, core.op, core.operands, ops, core.tensor, core.calls. Methods of Tensor are in
-`numpy_api.methods`, NumPy's protocols in `numpy_api.handlers`.
+May import: engine, core.apply, core.op, core.operands, ops, core.constructors, core.tensor, core.calls. Methods of
+Tensor are in `numpy_api.methods`, NumPy's protocols in `numpy_api.handlers`.
 
 A function does three things: put its arguments in the order of the entry's parameters, make arrays of Python lists
 and of lone scalars, and call `apply_op`, which unwraps, computes, records and wraps. All are compiled closures
@@ -15,17 +15,9 @@ import numpy
 
 from arraygrad.core.apply import note_signs
 from arraygrad.core.calls import binary_function, general_function, unary_function
+from arraygrad.core.constructors import asarray, tensor, wrap_raw
 from arraygrad.core.operands import held_array
-from arraygrad.core.tensor import (
-    Tensor,
-    apply_op,
-    asarray,
-    backend_of,
-    install_operators,
-    set_saved_mutation,
-    tensor,
-    wrap_raw,
-)
+from arraygrad.core.tensor import Tensor, apply_op, backend_of, install_operators, set_saved_mutation
 from arraygrad.engine.node import keep_for_ever
 from arraygrad.namespaces.docstrings import documented
 from arraygrad.ops import OPS, TABLE

@@ -1,6 +1,6 @@
 """Creation functions of a namespace: the library's own, wrapped, with `requires_grad`.
 
-May import: _hints, ops, core.tensor, core.exposed_memory, namespaces.bind.
+May import: _hints, ops, core.constructors, core.tensor, core.exposed_memory, namespaces.bind.
 
 A new array is a leaf, so `requires_grad=True` is all there is to record. What is made from a Tensor's values is
 recorded instead, by the table's operation: `asarray(t)`, `full(shape, t)`, `linspace(0.0, t, 5)`.
@@ -9,9 +9,10 @@ recorded instead, by the table's operation: `asarray(t)`, `full(shape, t)`, `lin
 import inspect
 
 from arraygrad import _hints
+from arraygrad.core.constructors import asarray as _asarray
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.exposed_memory import note_source
-from arraygrad.core.tensor import Tensor, apply_op, backend_of, wrap_raw
-from arraygrad.core.tensor import asarray as _asarray
+from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import contains_tensor, to_tensor
 from arraygrad.namespaces.docstrings import documented
 from arraygrad.ops import OPS
@@ -59,17 +60,12 @@ def make_creation(raw, module, default, extension=""):
 
 
 def _main(raw, default):
+    return {**_conversions(raw, default), **_of_shapes(raw, default), **_like(default)}
+
+
+def _conversions(raw, default):
     def make(array, requires_grad):
         return wrap_raw(default().wrap_raw(array), requires_grad)
-
-    def like(x):
-        """The raw namespace of an argument, its raw array, and the function that wraps a result."""
-        if isinstance(x, Tensor):
-            x = x.array
-        if isinstance(x, _NO_ARRAYS):
-            x = to_tensor(x, default()).array
-        backend = backend_of(x)
-        return backend, x
 
     def asarray(obj, /, *, dtype=None, device=None, copy=None, requires_grad=False):
         """A Tensor over an array (zero-copy), or of scalars and nested lists.
@@ -92,6 +88,37 @@ def _main(raw, default):
             array = default().wrap_raw(raw.asarray(obj, dtype=dtype, device=device, copy=copy))
             return _asarray(array, requires_grad=requires_grad)  # over memory that is also the caller's
         return _asarray(obj, dtype=dtype, device=device, copy=copy, requires_grad=requires_grad)
+
+    def from_dlpack(x, /, *, device=None, copy=None, requires_grad=False):
+        """A Tensor over the memory of an object that speaks DLPack; that of a Tensor that requires no grad."""
+        source = x
+        if isinstance(x, Tensor) and not x.requires_grad:
+            x = x.array
+        if not hasattr(type(x), "__dlpack__"):
+            raise TypeError(
+                f"from_dlpack: expected an array, an object with the method __dlpack__, but got {type(x).__name__}; "
+                "give the array itself, not its capsule"
+            )
+        options = {key: value for key, value in (("device", device), ("copy", copy)) if value is not None}
+        try:
+            array = raw.from_dlpack(x, **options)
+        except ValueError as error:
+            if "PyCapsule" not in str(error):
+                raise
+            raise ValueError(
+                f"from_dlpack: expected {type(x).__name__}.__dlpack__() to return a new capsule named 'dltensor', but "
+                f"what it returned is none, or was used before ({error}); each call must make a capsule of its own"
+            ) from error
+        result = _asarray(default().wrap_raw(array), requires_grad=requires_grad)  # the memory is also the producer's
+        note_source(result, source)
+        return result
+
+    return {f.__name__: f for f in (asarray, from_dlpack)}
+
+
+def _of_shapes(raw, default):
+    def make(array, requires_grad):
+        return wrap_raw(default().wrap_raw(array), requires_grad)
 
     def arange(start, /, stop=None, step=1, *, dtype=None, device=None, requires_grad=False):
         """Evenly spaced values in [start, stop) (from 0 if stop is None), one-dimensional.
@@ -145,6 +172,19 @@ def _main(raw, default):
         """Ones on the k-th diagonal of an n_rows x n_cols matrix (square if n_cols is None), zeros elsewhere."""
         return make(raw.eye(n_rows, n_cols, k=k, dtype=dtype, device=device), requires_grad)
 
+    return {f.__name__: f for f in (arange, linspace, empty, zeros, ones, full, eye)}
+
+
+def _like(default):
+    def like(x):
+        """The raw namespace of an argument, its raw array, and the function that wraps a result."""
+        if isinstance(x, Tensor):
+            x = x.array
+        if isinstance(x, _NO_ARRAYS):
+            x = to_tensor(x, default()).array
+        backend = backend_of(x)
+        return backend, x
+
     def empty_like(x, /, *, dtype=None, device=None, requires_grad=False):
         """A Tensor of x's shape, dtype and device with arbitrary content."""
         backend, array = like(x)
@@ -170,46 +210,7 @@ def _main(raw, default):
         result = backend.xp.full_like(array, fill_value, dtype=dtype, device=device)
         return wrap_raw(backend.wrap_raw(result), requires_grad)
 
-    def from_dlpack(x, /, *, device=None, copy=None, requires_grad=False):
-        """A Tensor over the memory of an object that speaks DLPack; that of a Tensor that requires no grad."""
-        source = x
-        if isinstance(x, Tensor) and not x.requires_grad:
-            x = x.array
-        if not hasattr(type(x), "__dlpack__"):
-            raise TypeError(
-                f"from_dlpack: expected an array, an object with the method __dlpack__, but got {type(x).__name__}; "
-                "give the array itself, not its capsule"
-            )
-        options = {key: value for key, value in (("device", device), ("copy", copy)) if value is not None}
-        try:
-            array = raw.from_dlpack(x, **options)
-        except ValueError as error:
-            if "PyCapsule" not in str(error):
-                raise
-            raise ValueError(
-                f"from_dlpack: expected {type(x).__name__}.__dlpack__() to return a new capsule named 'dltensor', but "
-                f"what it returned is none, or was used before ({error}); each call must make a capsule of its own"
-            ) from error
-        result = _asarray(default().wrap_raw(array), requires_grad=requires_grad)  # the memory is also the producer's
-        note_source(result, source)
-        return result
-
-    found = (
-        asarray,
-        arange,
-        linspace,
-        empty,
-        zeros,
-        ones,
-        full,
-        eye,
-        empty_like,
-        zeros_like,
-        ones_like,
-        full_like,
-        from_dlpack,
-    )
-    return {f.__name__: f for f in found}
+    return {f.__name__: f for f in (empty_like, zeros_like, ones_like, full_like)}
 
 
 def _fft(raw, default):

@@ -29,8 +29,9 @@ import contextlib
 import math
 import threading
 
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.inplace import as_scalar
-from arraygrad.core.tensor import AccumulateGrad, Tensor, apply_op, backend_of, edge_of, wrap_raw
+from arraygrad.core.tensor import AccumulateGrad, Tensor, apply_op, backend_of, edge_of
 from arraygrad.engine.engine import execute
 from arraygrad.engine.graph_task import current_node
 from arraygrad.engine.node import Edge

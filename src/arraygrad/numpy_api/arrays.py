@@ -1,16 +1,17 @@
 """numpy.array and its like for Tensors and lists that hold Tensors: the values stay part of the graph.
 
-May import: core.exposed_memory, core.tensor, namespaces.bind, numpy_api.functions, numpy. NumPy itself asks no protocol
-here, but where `like=` is a Tensor; `arraygrad.numpy` shows these functions, and so does a function that a transform
-adopts.
+May import: core.exposed_memory, core.constructors, core.tensor, namespaces.bind, numpy_api.functions, numpy. NumPy
+itself asks no protocol here, but where `like=` is a Tensor; `arraygrad.numpy` shows these functions, and so does a
+function that a transform adopts.
 """
 
 import functools
 
 import numpy
 
+from arraygrad.core.constructors import asarray, wrap_raw
 from arraygrad.core.exposed_memory import raw_array
-from arraygrad.core.tensor import Tensor, asarray, backend_of, wrap_raw
+from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.namespaces.bind import contains_tensor
 from arraygrad.numpy_api.functions import beside
 

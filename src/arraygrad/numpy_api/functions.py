@@ -1,7 +1,7 @@
 """NumPy's functions on Tensors, with NumPy's signatures, over table operations (`__array_function__`).
 
-May import: core.adopted, core.convert, core.exposed_memory, core.inplace, core.tensor, engine.node, ops,
-namespaces.bind, numpy.
+May import: core.adopted, core.convert, core.exposed_memory, core.inplace, core.constructors, core.tensor, engine.node,
+ops, namespaces.bind, numpy.
 
 Reductions are in `numpy_api.reductions`, functions of shape in `numpy_api.shapes`, products, numpy.linalg and numpy.fft
 in `numpy_api.linalg`. Keywords without a recorded counterpart (out=, where=, initial=) raise TypeError unless they have
@@ -19,10 +19,11 @@ import numpy
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from arraygrad.core.adopted import note_text
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.convert import numpy_is_kept, place
 from arraygrad.core.exposed_memory import raw_array, raw_handle
 from arraygrad.core.inplace import as_scalar, is_scalar
-from arraygrad.core.tensor import Tensor, backend_of, wrap_raw
+from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.ops import OPS
@@ -587,13 +588,18 @@ def _shares_memory(a, b, /, max_work=None):
 @implements("array2string")
 def _array2string(a, *args, **kwargs):
     """Text of the values, as numpy.array2string has it."""
-    return note_text(numpy.array2string(host(a), *args, **kwargs))
+    return _noted(a, numpy.array2string(host(a), *args, **kwargs))
 
 
 @implements("array_str")
 def _array_str(a, max_line_width=None, precision=None, suppress_small=None):
     """Text of the values, as numpy.array_str has it."""
-    return note_text(numpy.array_str(host(a), max_line_width, precision, suppress_small))
+    return _noted(a, numpy.array_str(host(a), max_line_width, precision, suppress_small))
+
+
+def _noted(a, text):
+    """Text of `a`; who reads a number from it is told where `a` has a gradient to lose."""
+    return note_text(text) if isinstance(a, Tensor) and a.requires_grad else text
 
 
 @functools.cache

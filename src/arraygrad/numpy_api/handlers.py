@@ -1,7 +1,8 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
-May import: ops, core.tensor, core.inplace, core.protocol_shapes, backends.numpy.ufunc_calls,
-namespaces.bind, numpy_api.functions, numpy_api.gathered, numpy_api.plainly, numpy_api.rearranging, numpy.
+May import: ops, core.convert, core.constructors, core.tensor, core.inplace, core.protocol_shapes,
+backends.numpy.ufunc_calls, namespaces.bind, numpy_api.functions, numpy_api.gathered, numpy_api.plainly,
+numpy_api.rearranging, numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
 has, `__array_function__` the functions of `gathered`. The work is done on the tensor's own
@@ -16,11 +17,13 @@ import types
 import numpy
 
 from arraygrad.backends.numpy import ufunc_calls
+from arraygrad.core.constructors import asarray
+from arraygrad.core.convert import place
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import as_scalar, is_scalar, read_apart
 from arraygrad.core.protocol_shapes import ptp
 from arraygrad.core.protocols import add_primitives, add_protocol_functions, is_served, numpy_function
-from arraygrad.core.tensor import Tensor, apply_op, asarray, backend_of
+from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.numpy_api.plainly import adopting, are_plain, computed_plainly, implementation, plain_call, stand_in_of
 from arraygrad.ops import OPS
@@ -126,13 +129,13 @@ def array_ufunc(ufunc, method, inputs, kwargs):
 
         return of_python_function(ufunc, method, inputs, kwargs)
     name = _name(ufunc)
-    out = _outs(name, kwargs.pop("out", None))
+    out = _outs(name, kwargs.pop("out", None), _STEPS.get(ufunc, ()) if method == "__call__" else ())
     if function is None:
         if out is not None:
             raise _unsupported(name, ufunc)
         return computed_plainly(getattr(ufunc, method), inputs, kwargs, lambda: _unsupported(name, ufunc))
     if out is not None:
-        inputs = read_apart(inputs, out)
+        inputs = read_apart(inputs, tuple([target for target in out if isinstance(target, Tensor)]))
     if method == "__call__":
         dtype, where = kwargs.pop("dtype", None), kwargs.pop("where", True)
         if ufunc.signature is not None:
@@ -483,15 +486,25 @@ def _raw(x):
     return raw_array(x) if isinstance(x, Tensor) else x
 
 
-def _outs(name, out):
-    """The Tensors (or None) that a call writes its results to, as a tuple; None where there are none."""
+# The results of ufuncs that are steps: their values lose no gradient in a plain array.
+_STEPS: dict = {
+    numpy.floor: (0,), numpy.ceil: (0,), numpy.trunc: (0,), numpy.rint: (0,), numpy.sign: (0,),
+    numpy.floor_divide: (0,), numpy.divmod: (0,), numpy.modf: (1,), numpy.frexp: (1,),
+}  # fmt: skip
+
+
+def _outs(name, out, steps=()):
+    """The Tensors (or None) that a call writes its results to, as a tuple; None where there are none.
+
+    Plain arrays of NumPy's are taken for the results at the places `steps`.
+    """
     if out is None:
         return None
     outs = out if isinstance(out, tuple) else (out,)
     if all(target is None for target in outs):
         return None
-    for target in outs:
-        if target is not None and not isinstance(target, Tensor):
+    for i, target in enumerate(outs):
+        if target is not None and not isinstance(target, Tensor) and not (i in steps and type(target) is numpy.ndarray):
             from arraygrad.numpy_api.functions import not_written
 
             raise not_written(name, target, "leave out= out and take the result, x = x + t instead of x += t, or ")
@@ -502,7 +515,10 @@ def _write(name, out, result):
     """out[...] = result, of which an assignment would leave out axes of length 1 that a ufunc does not."""
     if getattr(result, "ndim", 0) > out.ndim:
         raise ValueError(f"{name}: a result of shape {result.shape} does not fit into out= of shape {out.shape}")
-    out[...] = result
+    if isinstance(out, Tensor):
+        out[...] = result
+    else:  # of `_STEPS`
+        numpy.copyto(out, result.detach().numpy() if isinstance(result, Tensor) else result, casting="same_kind")
 
 
 def _in_order(result, order, inputs):
@@ -540,7 +556,17 @@ def _unsupported(name, ufunc=None):
             f"arraygrad.scipy.special.{ufunc.__name__}, which is recorded or says why not, or call SciPy's in "
             "arraygrad.grad(f, adopt=True). t.numpy() is detached: no gradient flows through it"
         )
+    if name in _WRITERS:
+        return TypeError(
+            f"{place()}: {name} is not differentiated by arraygrad: it writes plain numbers, without a gradient, and "
+            "was called with a Tensor. Give it t.numpy(), the values, which are detached, or call it outside of the "
+            "function that is differentiated"
+        )
     return TypeError(
-        f"{name} is not differentiated by arraygrad and was called with a Tensor: compose it from operations that are "
-        "(the page Operations lists them), or give it t.numpy(), which is detached: no gradient flows through it"
+        f"{place()}: {name} is not differentiated by arraygrad and was called with a Tensor: compose it from "
+        "operations that are (the page Operations lists them), or give it t.numpy(), which is detached: no gradient "
+        "flows through it"
     )
+
+
+_WRITERS = frozenset(("numpy.save", "numpy.savetxt", "numpy.savez", "numpy.savez_compressed"))

@@ -239,6 +239,10 @@ def _fill_diagonal(a, val, wrap=False):
 
 @implements("copyto")
 def _copyto(dst, src, casting="same_kind", where=True):
+    if type(dst) is numpy.ndarray and not any(isinstance(x, Tensor) and x.requires_grad for x in (src, where)):
+        values, mask = [x.numpy() if isinstance(x, Tensor) else x for x in (src, where)]
+        numpy.copyto(dst, values, casting, mask)
+        return
     dst = _target("copyto", dst)
     src = tensors(src, dst)[0]
     where = where if where is True else tensors(where, dst)[0]

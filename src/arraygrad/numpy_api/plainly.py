@@ -1,6 +1,6 @@
 """Calls that no gradient reaches: NumPy's own function computes them, of plain arrays.
 
-May import: core.inplace, core.tensor, numpy.
+May import: core.inplace, core.constructors, core.tensor, numpy.
 
 A function that is not recorded is refused with a Tensor. In an adopted call `numpy.zeros(3)` is a Tensor too, though
 the program knows nothing of it, and where none of the arguments requires grad there is no gradient to lose: the
@@ -9,8 +9,9 @@ function gets the plain arrays that they would be. It may not write them, as nod
 
 import numpy
 
+from arraygrad.core.constructors import asarray, wrap_raw
 from arraygrad.core.inplace import as_scalar
-from arraygrad.core.tensor import Tensor, asarray, wrap_raw
+from arraygrad.core.tensor import Tensor
 
 __all__ = [
     "adopting", "are_plain", "computed_plainly", "implementation", "plain_call", "set_adoption", "set_compiled",

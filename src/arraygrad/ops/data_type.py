@@ -23,7 +23,10 @@ def _astype(xp, x, dtype, copy, device):
     else:
         out = xp.astype(x, dtype, copy=copy, device=device)
     if getattr(out.dtype, "kind", "") in _NO_NUMBERS:
-        raise TypeError(f"astype: dtype={dtype} holds no numbers; expected a boolean, integer or floating-point dtype")
+        way = "; text has no gradient: t.detach().numpy().astype(str)" if out.dtype.kind in "SU" else ""
+        raise TypeError(
+            f"astype: dtype={dtype} holds no numbers; expected a boolean, integer or floating-point dtype{way}"
+        )
     return out
 
 

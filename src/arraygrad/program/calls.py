@@ -42,7 +42,12 @@ def apply(op, bound: tuple) -> Any:
         return _as_one(op, bound)
     if not _on_rows:
         raise NoBatch("nothing says what operations do to rows")
-    return _on_rows[0](op, bound, n)
+    made = _on_rows[0](op, bound, n)
+    for one in found:
+        if one.tape is not None and one.tape.operations is not None:
+            one.tape.operations.append((op, bound, made))
+            break
+    return made
 
 
 def batched_in(value: Any) -> list[Batched]:

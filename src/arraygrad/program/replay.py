@@ -1,7 +1,7 @@
 """Functions of arrays as programs: captured while they run as ever, replayed without Python. Private as yet.
 
-May import: backends.numpy.kernel_programs, core.apply, core.convert, core.exposed_memory, core.nodes, core.tensor,
-numpy.
+May import: backends.numpy.kernel_programs, core.apply, core.convert, core.exposed_memory, core.nodes,
+core.constructors, core.tensor, numpy.
 
 Note [Captured programs]
 ~~~~~~~~~~~~~~~~~~~~~~~~
@@ -35,10 +35,11 @@ import numpy
 
 from arraygrad.backends.numpy.kernel_programs import KernelProgram, by_door
 from arraygrad.core.apply import pop_op_hooks, push_op_hooks
+from arraygrad.core.constructors import asarray
 from arraygrad.core.convert import set_value_watch
 from arraygrad.core.exposed_memory import set_read_watch
 from arraygrad.core.nodes import set_rule_door
-from arraygrad.core.tensor import Tensor, asarray, backend_of
+from arraygrad.core.tensor import Tensor, backend_of
 
 __all__ = ["Replay", "capture"]
 

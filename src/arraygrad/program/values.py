@@ -94,7 +94,12 @@ class Guard:
 
 
 class Tape:
-    """Notes what is done with arrays: Note [Small programs]. `guarded`: a value may be read, and becomes a guard."""
+    """Notes what is done with arrays: Note [Small programs]. `guarded`: a value may be read, and becomes a guard.
+
+    `operations` lists (operation of the table, bound arguments, result) on rows as well, where the caller sets it.
+    """
+
+    operations: list[tuple] | None = None
 
     def __init__(self, guarded: bool = False) -> None:
         self.guarded = guarded

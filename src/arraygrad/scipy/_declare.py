@@ -1,7 +1,7 @@
 """How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
 
-May import: autograd, core.containers, core.inplace, core.tensor, engine, implicit.lifting, implicit.stores,
-namespaces.kinks, scipy, scipy._agreement, scipy._core, scipy._guards, scipy._libraries,
+May import: autograd, core.containers, core.inplace, core.constructors, core.tensor, engine, implicit.lifting,
+implicit.stores, namespaces.kinks, scipy, scipy._agreement, scipy._core, scipy._guards, scipy._libraries,
 scipy._on_host, scipy._signatures, numpy, SciPy.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
@@ -28,9 +28,10 @@ import scipy
 from arraygrad.autograd import Function
 from arraygrad.autograd import grad as gradients_of
 from arraygrad.autograd.grad_mode import enable_grad
+from arraygrad.core.constructors import asarray, wrap_raw
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.inplace import as_scalar
-from arraygrad.core.tensor import Tensor, asarray, wrap_raw
+from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.implicit.lifting import depends
 from arraygrad.implicit.stores import watching
@@ -462,6 +463,28 @@ def _call(rule, args, kwargs, fresh=False):
         raise TypeError(f"arraygrad.scipy.{rule.name}: out= takes plain arrays, whose content has no gradient")
     if not fresh and isinstance(bound.get("output"), (Tensor, numpy.ndarray)):
         return _written_to(rule, bound)
+    at, tensors, foreign = _inputs(rule, bound)
+    if foreign:
+        values = _of_library(rule, bound, leaves)
+        if not any(isinstance(value, Tensor) for value in recast.values()):
+            structure, leaves = as_given  # lists of numbers stay what they are for a namesake
+    if structure is None:
+        raw_args, raw_kwargs = tuple(map(_plain, args)), dict(zip(kwargs, map(_plain, kwargs.values()), strict=True))
+    else:
+        raw_args, raw_kwargs = unflatten(structure, [_plain(leaf) for leaf in leaves])
+    if tensors:
+        if rule.known is not None:
+            _check_known(rule, bound)
+        # The caller's array is kept for backward, so SciPy must not overwrite it.
+        raw_kwargs = {key: value for key, value in raw_kwargs.items() if not key.startswith("overwrite_")}
+        if any(key.startswith("overwrite_") and value for key, value in bound.items()):
+            raw_args = tuple([a.copy() if _is_array(a) else a for a in raw_args])
+    result = values(*raw_args, **raw_kwargs)
+    return _wrapped(rule, bound, at, tensors, leaves, result)
+
+
+def _inputs(rule, bound):
+    """(where the Tensors that are differentiated stand, these, whether any Tensor is one of another library)."""
     recording = is_grad_enabled()
     at, tensors = [], []
     foreign = False
@@ -478,28 +501,22 @@ def _call(rule, args, kwargs, fresh=False):
                     _refuse(rule, key)
                 at.append((key, None if len(parts) == 1 and parts[0] is value else place))
                 tensors.append(leaf)
-    if foreign:
-        library = library_of(leaves)
-        if library is None:
-            raise TypeError(
-                f"arraygrad.scipy.{rule.name} is computed by SciPy, on arrays of NumPy: move the argument there "
-                "(arraygrad.to_backend(x, 'numpy')), which keeps its gradient"
-            )
-        values = namesake(rule.name, library, bound, rule.signature)  # Note [Namesakes]
-        if not any(isinstance(value, Tensor) for value in recast.values()):
-            structure, leaves = as_given  # lists of numbers stay what they are for a namesake
-    if structure is None:
-        raw_args, raw_kwargs = tuple(map(_plain, args)), dict(zip(kwargs, map(_plain, kwargs.values()), strict=True))
-    else:
-        raw_args, raw_kwargs = unflatten(structure, [_plain(leaf) for leaf in leaves])
-    if tensors:
-        if rule.known is not None:
-            _check_known(rule, bound)
-        # The caller's array is kept for backward, so SciPy must not overwrite it.
-        raw_kwargs = {key: value for key, value in raw_kwargs.items() if not key.startswith("overwrite_")}
-        if any(key.startswith("overwrite_") and value for key, value in bound.items()):
-            raw_args = tuple([a.copy() if _is_array(a) else a for a in raw_args])
-    result = values(*raw_args, **raw_kwargs)
+    return at, tensors, foreign
+
+
+def _of_library(rule, bound, leaves):
+    """The function of another library that computes the values: Note [Namesakes]."""
+    library = library_of(leaves)
+    if library is None:
+        raise TypeError(
+            f"arraygrad.scipy.{rule.name} is computed by SciPy, on arrays of NumPy: move the argument there "
+            "(arraygrad.to_backend(x, 'numpy')), which keeps its gradient"
+        )
+    return namesake(rule.name, library, bound, rule.signature)
+
+
+def _wrapped(rule, bound, at, tensors, leaves, result):
+    """SciPy's result with Tensors in it, which one node made of `tensors`."""
     held = [a for a in (raw(leaf) for leaf in leaves) if _is_array(a)]
     several = isinstance(result, (tuple, list))
     if _is_array(result) and result.dtype.kind not in "fc" and bound.get("output") is not None:

@@ -1,6 +1,6 @@
 """Everyday calls of declared functions, recorded as one node each without the looks that rarer calls need.
 
-May import: backends.numpy.table, core.numpy_primitives, core.tensor, ops, scipy._declare, numpy.
+May import: backends.numpy.table, core.numpy_primitives, core.constructors, core.tensor, ops, scipy._declare, numpy.
 
 A declared function binds its arguments by SciPy's signature, looks through all of them for Tensors, and its rule makes
 Tensors of what backward kept: 100 to 400 us for value and gradient. Calls on Tensors of one dtype beside arrays and
@@ -14,8 +14,9 @@ import functools
 import numpy
 
 from arraygrad.backends.numpy.table import attach_alike
+from arraygrad.core.constructors import asarray
 from arraygrad.core.numpy_primitives import call_primitive, make_primitive
-from arraygrad.core.tensor import Tensor, asarray
+from arraygrad.core.tensor import Tensor
 from arraygrad.ops import OPS, Entry
 from arraygrad.scipy import _declare
 from arraygrad.scipy._declare import REGISTRY, _camel

@@ -1,7 +1,7 @@
 """What keeps a gradient from being lost: SciPy's functions without a rule refuse Tensors that require grad.
 
-May import: core.containers, core.tensor, engine, scipy._libraries, numpy. Functions among the arguments are looked at
-too: SciPy calls them on raw arrays, and takes a Tensor's value without its gradient.
+May import: core.containers, core.constructors, core.tensor, engine, scipy._libraries, numpy. Functions among the
+arguments are looked at too: SciPy calls them on raw arrays, and takes a Tensor's value without its gradient.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import types
 
 import numpy
 
+from arraygrad.core.constructors import asarray
 from arraygrad.core.containers import flatten, unflatten
-from arraygrad.core.tensor import Tensor, asarray
+from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._libraries import library_of, namesake
 

@@ -1,6 +1,6 @@
 """Gradients that a plain backward computes on raw arrays: transposes of linear functions, by SciPy's own ones.
 
-May import: core.tensor, engine, scipy._declare, scipy._guards, numpy.
+May import: core.constructors, engine, scipy._declare, scipy._guards, numpy.
 
 The rule of a function is made of operations that are recorded, and holds for every order and every parameter. Where
 only its data is differentiated, and the gradient itself is not, SciPy's compiled function gives the same in one or two
@@ -12,7 +12,7 @@ import inspect
 
 import numpy as np
 
-from arraygrad.core.tensor import asarray
+from arraygrad.core.constructors import asarray
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._declare import REGISTRY
 from arraygrad.scipy._guards import raw

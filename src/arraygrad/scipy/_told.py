@@ -1,6 +1,6 @@
 """What solvers tell a callback: the steps of their search, which have no derivative, as Tensors that refuse one.
 
-May import: autograd, core.tensor, scipy._guards.
+May import: autograd, core.constructors, scipy._guards.
 
 The gradient of a solution comes from the solved equation, not from the search. A callback that keeps what it is told
 (`path.append(xk)`) would keep constants; so it gets Tensors whose history is a node that raises. Text, comparisons and
@@ -13,7 +13,7 @@ import numpy
 
 from arraygrad.autograd import Function
 from arraygrad.autograd.let_go import let_go
-from arraygrad.core.tensor import asarray
+from arraygrad.core.constructors import asarray
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._guards import NotDifferentiable, raw
 

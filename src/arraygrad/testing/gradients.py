@@ -1,7 +1,7 @@
 """Checks of gradients against finite differences: `gradcheck`, `gradgradcheck`; `assert_allclose` for results.
 
-May import: _progress, adoption, autograd, core.containers, core.barriers, core.tensor. Comparisons are done in
-NumPy on the host, whatever the backend.
+May import: _progress, adoption, autograd, core.containers, core.barriers, core.constructors, core.tensor. Comparisons
+are done in NumPy on the host, whatever the backend.
 
 Complex numbers are handled as pairs of real ones throughout: a complex element has a real and an imaginary component,
 each perturbed by itself, and the gradient of a real function at x + iy is df/dx + i df/dy, as in PyTorch.
@@ -21,8 +21,9 @@ from arraygrad.autograd.custom_rules import told_rules
 from arraygrad.autograd.grad_mode import enable_grad
 from arraygrad.autograd.primitive import Primitive
 from arraygrad.core.barriers import undefined_grad
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import LEAF, flatten, leaf_names
-from arraygrad.core.tensor import Tensor, backend_of, metadata_of, wrap_raw
+from arraygrad.core.tensor import Tensor, backend_of, metadata_of
 
 __all__ = ["GradcheckError", "assert_allclose", "gradcheck", "gradgradcheck"]
 

@@ -1,11 +1,11 @@
 """Writes docs/structure.md: of each operation its kind, its signature of core axes, and how its axes are counted.
 
-May import: core.tensor, ops, numpy_api, numpy. `tools.generate` calls it.
+May import: core.constructors, ops, numpy_api, numpy. `tools.generate` calls it.
 """
 
 import numpy
 
-from arraygrad.core.tensor import asarray
+from arraygrad.core.constructors import asarray
 from arraygrad.numpy_api.primitives import ENTRIES
 from arraygrad.ops import TABLE
 from arraygrad.ops._axes import CODES

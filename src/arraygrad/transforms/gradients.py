@@ -1,7 +1,7 @@
 """Gradients of functions: `grad`, `value_and_grad`, `elementwise_grad`, `vjp`, `jvp`, `linearize`, `jacobian`, ...
 
-May import: _hints, _progress, core.containers, engine, ops, core.tensor, adoption, transforms.tracked_call,
-transforms.transformed, transforms.jacobians, transforms.tracked_call_base, numpy.
+May import: _hints, _progress, core.containers, engine, ops, core.constructors, core.tensor, adoption,
+transforms.tracked_call, transforms.transformed, transforms.jacobians, transforms.tracked_call_base, numpy.
 
 A transform takes a function and gives a function (or, for `vjp`, `jvp` and `linearize`, results at one point). What
 they have in common:
@@ -31,10 +31,11 @@ import numpy
 from arraygrad._hints import unexpected
 from arraygrad._progress import progress as progress_bar
 from arraygrad.adoption.setting import adopted
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import LEAF, unflatten
 from arraygrad.core.exposed_memory import raw_handle
-from arraygrad.core.tensor import Tensor, edge_of, wrap_raw
-from arraygrad.transforms.jacobians import forward_blocks, reverse_blocks
+from arraygrad.core.tensor import Tensor, edge_of
+from arraygrad.transforms.jacobians import forward_blocks, in_structure, reverse_blocks
 from arraygrad.transforms.tracked_call import (
     TrackedCall,
     function_name,
@@ -44,7 +45,7 @@ from arraygrad.transforms.tracked_call import (
     run,
 )
 from arraygrad.transforms.tracked_call_base import Evaluated, kept_apart
-from arraygrad.transforms.transformed import Names, Transformed, chosen, track_call
+from arraygrad.transforms.transformed import Names, Transformed, accepts, chosen, track_call
 
 __all__ = [
     "elementwise_grad",
@@ -420,7 +421,7 @@ class _Rows(Transformed):
         found = _followed(
             self._options, "rows", tracked.outputs, lambda done: reverse_blocks(tracked, chunk_size, done)
         )
-        return unflatten(tracked.out_structure, [tracked.nest(blocks) for blocks in found])
+        return in_structure(tracked, found)
 
 
 def _followed(options, title, arrays, compute):
@@ -461,7 +462,7 @@ class _Columns(Transformed):
         metas = [meta for _, meta in tracked.live()]
         push = _Pushforward(tracked)
         found = _followed(self._options, "columns", metas, lambda done: forward_blocks(tracked, push, done))
-        return unflatten(tracked.out_structure, [tracked.nest(blocks) for blocks in found])
+        return in_structure(tracked, found)
 
 
 @_exact
@@ -484,7 +485,7 @@ def hessian(f, argnums=0, *, argnames=None, adopt=None, progress=False, **unknow
     callable
         Called as `f`; for a scalar (an array of one element) and an array argument of shape s returns an array of shape
         s + s, for a result of shape r one of shape r + s + s. For containers and tuples of argnums: in the structure of
-        the argument, and within that again, the block of the two.
+        the argument, and within that again, the block of the two; None where the argument holds no number.
 
     Raises
     ------
@@ -575,15 +576,25 @@ class _Product(Transformed):
         try:
             tracked = track_call("hvp", self._f, tuple(args), kwargs, self._which)
         except TypeError:
-            if _accepts(self._f, args, kwargs) or not _accepts(self._f, (*args, vector), kwargs):
-                raise
             name = function_name(self._f)
+            if "args" in kwargs and not accepts(self._f, (*args, vector), kwargs):
+                raise TypeError(
+                    f"hvp: '{name}' has no parameter args: hvp(f)(*args, vector) takes the arguments of '{name}' one "
+                    "by one, and the vector last, hvp(f)(x, 2.0, v)"
+                ) from None
+            if accepts(self._f, args, kwargs) or not accepts(self._f, (*args, vector), kwargs):
+                raise
             text = (
                 f"hvp: the vector, the last argument, is missing: hvp(f)(*args, vector), with all arguments of '{name}'"
             )
             raise TypeError(text) from None
-        _scalar(tracked)
-        vectors = tracked.directions(vector, "vector")
+        try:
+            _scalar(tracked)
+            vectors = tracked.directions(vector, "vector")
+        except (TypeError, ValueError) as error:
+            if len(args) > 1 and numpy.shape(vector) != numpy.shape(args[0]) == numpy.shape(args[1]):
+                error.args = (f"{error}. The vector comes last: hvp(f)(*args, vector)",)
+            raise
         indices = tracked.roots()
         gradients = tracked.pull(indices, _ones(tracked, indices), create_graph=True, keep_graph=True)
         create_graph = needs_graph(tracked, vectors)
@@ -613,17 +624,6 @@ def _broadcasts(shape, result):
     return len(shape) <= len(result) and all(
         n in (1, m) for n, m in zip(reversed(shape), reversed(result), strict=False)
     )
-
-
-def _accepts(function, args, kwargs):
-    """Whether the function can be called so; True where it does not say."""
-    try:
-        inspect.signature(function).bind(*args, **kwargs)
-    except ValueError:  # compiled
-        return True
-    except TypeError:
-        return False
-    return True
 
 
 def _checked(name, f, argnums, argnames, adopt, unknown=None):

@@ -1,16 +1,19 @@
 """Blocks of Jacobians from a tracked call: rows by reverse passes, columns by forward ones.
 
-May import: transforms.tracked_call, transforms.batched, core.tensor, numpy. `gradients.py` holds the public functions.
+May import: transforms.tracked_call, transforms.batched, core.containers, core.constructors, core.tensor, numpy.
+`gradients.py` holds the public functions.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from arraygrad.core.tensor import Tensor, wrap_raw
+from arraygrad.core.constructors import wrap_raw
+from arraygrad.core.containers import unflatten
+from arraygrad.core.tensor import Tensor
 from arraygrad.transforms.tracked_call import give_back, meta_of
 
-__all__ = ["forward_blocks", "reverse_blocks"]
+__all__ = ["forward_blocks", "in_structure", "reverse_blocks"]
 
 # A complex function counts as holomorphic at a point where its derivative by conj(z) is smaller than this many times
 # the rounding error of the derivative by z. Rounding errors of long programs stay far below, other functions above.
@@ -65,6 +68,15 @@ def forward_blocks(tracked, pushforward, done=None):
             row.append(give_back(kind, _join(columns, -1, out_meta.shape + meta.shape), None))
         blocks.append(row)
     return blocks
+
+
+def in_structure(tracked, found):
+    """The blocks of each result where the result is; None and text stay as they are."""
+    blocks = [
+        output if isinstance(output, type(None) | str | bytes) else tracked.nest(blocks)
+        for output, blocks in zip(tracked.outputs, found, strict=True)
+    ]
+    return unflatten(tracked.out_structure, blocks)
 
 
 def _rows(tracked, index, out_meta, chunk_size, done):

@@ -1,6 +1,6 @@
 """A function with its gradient as one small program. Private: a first form of what compiled programs need.
 
-May import: program, transforms.tracked_call, core.tensor, numpy.
+May import: program, transforms.tracked_call, core.constructors, core.tensor, numpy.
 
 The function runs once with Tensors over `Batched` that a tape notes, and so does its backward run: rules, sums of
 gradients and what the engine does behind rules are steps of the table's operations. A replay makes the same calls of
@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy
 
-from arraygrad.core.tensor import Tensor, wrap_raw
+from arraygrad.core.constructors import wrap_raw
+from arraygrad.core.tensor import Tensor
 from arraygrad.program import library  # noqa: F401  Batched as an array library
 from arraygrad.program.form import Program
 from arraygrad.program.values import Batched, Tape

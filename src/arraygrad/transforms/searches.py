@@ -15,6 +15,8 @@ power is 1/2 (1/4); elsewhere it is 1. Where d moves with its own derivative, s 
 linearly: d = C(x) r(x)^k. If they converge faster, it grows as log(1 / d): d = C(x)^(2^k). So the test asks for the
 power of 1 / d that s / log(1 / d) grows by, and for GROWTH.
 (4) A search for a place in a table selects indices. What is made of them has the derivative that it has.
+(5) What min(a, b) gives as a value has the derivative of the smaller: the steps of a dynamic program are none of a
+search, unless the program compares what they gave.
 Guarded by tests/adoption/test_own_searches.py.
 """
 
@@ -27,7 +29,7 @@ from typing import NamedTuple
 
 import numpy
 
-from arraygrad.autograd.source_locations import short, source_of
+from arraygrad.autograd.source_locations import parsed, short, source_of
 from arraygrad.autograd.stale_caches import tell_equal, tell_near
 from arraygrad.core.decisions import set_criteria, set_equality
 from arraygrad.core.tensor import Tensor, edge_of
@@ -61,7 +63,7 @@ def searches(places, edges):
     edges : list of Edge
         Those of the differentiated arguments.
     """
-    return [place for place in places if _is_search(place, edges)]
+    return [place for place in places if _is_search(place, edges) and not _gives_a_value(place)]
 
 
 def told(place):
@@ -273,11 +275,10 @@ class _Places(NamedTuple):
 @functools.lru_cache(maxsize=256)
 def _moved(code, line):
     """The _Places of the innermost if of a line."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
-    except (OSError, SyntaxError, TypeError, ValueError):
+    tree, first = _source(code)
+    if tree is None:
         return _Places((), ())
-    at = line - code.co_firstlineno + 1
+    at = line - first + 1
     found = [
         node
         for node in ast.walk(tree)
@@ -294,6 +295,44 @@ def _moved(code, line):
     indices += [one for call in ast.walk(node.test) if isinstance(call, ast.Call) for one in call.args
                 if isinstance(one, ast.Name)]  # fmt: skip
     return _Places(_named(parts), _named(indices))
+
+
+def _source(code):
+    """(the syntax of the function that code is, or is in; its first line), (None, 0) where it is not known."""
+    try:
+        lines, first = inspect.getsourcelines(code)
+        return ast.parse(textwrap.dedent("".join(lines))), first
+    except (OSError, SyntaxError, TypeError, ValueError):
+        return None, 0
+
+
+# -- what is no search (5) ---------------------------------------------------------------------------------------------
+
+
+def _gives_a_value(place):
+    """Whether a place is min(a, b) or max(a, b) of numbers whose result is only computed with, and compared nowhere."""
+    call = parsed(source_of(place.code, place.at, {}))
+    tree, first = _source(place.code)
+    if tree is None or not isinstance(call, ast.Call) or getattr(call.func, "id", "") not in ("min", "max"):
+        return False
+    if call.keywords or any(isinstance(one, ast.Tuple | ast.Starred) for one in call.args) or len(call.args) < 2:
+        return False
+    line = place.line - first + 1
+    text = ast.dump(call)
+    for statement in ast.walk(tree):
+        if not isinstance(statement, ast.stmt) or not statement.lineno <= line <= statement.end_lineno:
+            continue
+        if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.Expr):
+            if not any(ast.dump(node) == text for node in ast.walk(statement)):
+                continue
+            targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+            given = set(_named([target for target in targets if target is not None]))
+            asked = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)]
+            within = [part for node in ast.walk(statement) if isinstance(node, ast.Compare | ast.Subscript)
+                      for part in ast.walk(node.left if isinstance(node, ast.Compare) else node.value)]  # fmt: skip
+            within += [part for node in asked for one in node.comparators for part in ast.walk(one)]
+            return given.isdisjoint(_named(asked)) and not any(ast.dump(part) == text for part in within)
+    return False
 
 
 def _named(nodes):

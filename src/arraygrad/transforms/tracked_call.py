@@ -1,6 +1,6 @@
 """One call of a function with some of its arguments followed by the graph: what every function transform is made of.
 
-May import: core.containers, core.exposed_memory, core.inplace, core.tensor, engine, autograd.graph,
+May import: core.containers, core.exposed_memory, core.inplace, core.constructors, core.tensor, engine, autograd.graph,
 autograd.source_locations, ops, transforms.caught, transforms.searches, transforms.tracked_call_base, transforms.whole.
 The transforms themselves are in `gradients.py`; `tracked_call_base.pyx` is the compiled half of `TrackedCall`.
 """
@@ -17,18 +17,11 @@ import numpy
 
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.source_locations import SourceLocation, is_raised_by_us, told_of, value_met, warn_at
+from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import LEAF, align, flatten, leaf_names, stands_for, unflatten
 from arraygrad.core.exposed_memory import raw_handle
 from arraygrad.core.inplace import is_scalar
-from arraygrad.core.tensor import (
-    Tensor,
-    apply_op,
-    backend_of,
-    edge_of,
-    gradient_edge,
-    metadata_of,
-    wrap_raw,
-)
+from arraygrad.core.tensor import Tensor, apply_op, backend_of, edge_of, gradient_edge, metadata_of
 from arraygrad.engine.engine import execute
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.ops import OPS
@@ -97,6 +90,7 @@ _KNOW_NO_TENSOR = (
     ("Tensor is not JSON serializable", f"text has no gradient. {_PLAIN}"),
     ("The only supported seed types are",
      "a seed has no gradient: random.Random(arraygrad.stop_gradient(x).item()), random.seed in the same way"),
+    ("unmarshallable object", f"bytes have no gradient. {_PLAIN}"),
     ("required argument is not a float", f"bytes have no gradient. {_PLAIN}"),
     ("' for 'numpy.ndarray' objects doesn't apply to a '",
      ("a method that is taken of the class numpy.ndarray knows no Tensor here: write x.name(...), or super().name(...) "
@@ -109,6 +103,7 @@ _TAKES_NO_TENSOR = (
     "if that is what is not expected there, write it with functions and operators of NumPy, SciPy and math, which are "
     f"recorded; arraygrad.primitive gives any other function its derivative. {_PLAIN}"
 )
+_PLAIN_TEXTS = (Exception.__str__, BaseException.__str__)  # of errors whose text is their first argument
 _OF_TYPES = (TypeError, AttributeError, NotImplementedError, struct.error, numpy.exceptions.DTypePromotionError)
 
 
@@ -259,8 +254,25 @@ class TrackedCall(TrackedCallBase):
             where, name = met
             known = known or [_TAKES_NO_TENSOR]
             known[0] = f"{where}: {name} is, or holds, a Tensor where a plain call has numbers: {known[0]}"
-        for what in known:
-            error.add_note(f"{self.name}: {what}")
+        self._say(error, text, [f"{self.name}: {what}" for what in known])
+
+    def _say(self, error, text, said):
+        """Put what there is to say into the text of an error, where it has one that can be set; else into its notes.
+
+        What was refused before, and is the cause of the error at the same place, is not said twice.
+        """
+        before = str(self.refused) if self.refused is not None else ""
+        place = before.partition(": ")[0]
+        notes = getattr(error, "__notes__", [])
+        if before and notes and notes[-1].endswith(before) and (text == before or any(place in line for line in said)):
+            notes.pop()
+        if not said:
+            return
+        if type(error).__str__ in _PLAIN_TEXTS and error.args and error.args[0] == text:
+            error.args = ("\n".join([text, *said]), *error.args[1:])
+            return
+        for line in said:
+            error.add_note(line)
 
     def is_constant(self):
         """Whether the graph behind the results leads to the arguments through step functions only, or not at all."""
@@ -611,6 +623,11 @@ def _positions(name, function, argnums, n_args):
     given = (argnums,) if isinstance(argnums, int) else argnums
     positions = []
     for argnum in given:
+        if not n_args and _takes_nothing(function):
+            raise TypeError(
+                f"{name}: '{function_name(function)}' has no parameters, so there is nothing to differentiate it by: "
+                "make the numbers its parameters, lambda x: ..., and call the result with their values"
+            )
         if not -n_args <= argnum < n_args:
             raise TypeError(
                 f"{name}: argnums has {argnum}, but '{function_name(function)}' was called with {n_args} "
@@ -621,6 +638,13 @@ def _positions(name, function, argnums, n_args):
     if len(set(positions)) != len(positions):
         raise ValueError(f"{name}: argnums {argnums} names an argument twice")
     return tuple(positions)
+
+
+def _takes_nothing(function):
+    try:
+        return not inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
 
 
 def _any_name(function):

@@ -27,7 +27,8 @@ from arraygrad.engine.node cimport Edge, Node, ThreadState, thread_state, NODE_P
 from arraygrad.core.containers import note_leaf_type
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.exposed_memory import note_holder
-from arraygrad.core.tensor import Tensor, wrap_raw
+from arraygrad.core.constructors import wrap_raw
+from arraygrad.core.tensor import Tensor
 from arraygrad.ops import OPS
 
 cdef extern from "Python.h":

@@ -11,7 +11,7 @@ import types
 
 from arraygrad.transforms.tracked_call import TrackedCall, function_name
 
-__all__ = ["Names", "Transformed", "chosen", "track_call"]
+__all__ = ["Names", "Transformed", "accepts", "chosen", "track_call"]
 
 
 class Transformed:
@@ -161,3 +161,14 @@ def _parameters(function):
         return inspect.signature(function).parameters
     except (TypeError, ValueError):  # compiled, and does not say
         return {}
+
+
+def accepts(function, args, kwargs):
+    """Whether the function can be called so; True where it does not say."""
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except ValueError:  # compiled
+        return True
+    except TypeError:
+        return False
+    return True

@@ -29,6 +29,12 @@ def general(rng, draw, n):
     return draw(n, n) + 2.5 * np.eye(n)
 
 
+def of_two_signs(rng, draw, n):
+    """With eigenvalues near -2 and 2: the sign of a matrix has large slopes where one is near zero."""
+    vectors = draw(n, n) / n + 2.0 * np.eye(n)
+    return vectors @ np.diag(rng.choice([-2.0, 2.0], n) + 0.2 * draw(n)) @ np.linalg.inv(vectors)
+
+
 def close_to_one(rng, draw, n):
     return 0.3 * draw(n, n) / n + np.eye(n)
 
@@ -301,7 +307,7 @@ CASES = {
     "sinhm": (None, (small,), NONE),
     "coshm": (None, (small,), NONE),
     "tanhm": (None, (small,), NONE),
-    "signm": (None, (general,), NONE),
+    "signm": (None, (of_two_signs,), NONE),
     "solve_sylvester": (None, (general, general, (any_matrix, number)), NONE),
     "solve_continuous_lyapunov": (None, (general, any_matrix), NONE),
     "solve_discrete_lyapunov": (None, (small, any_matrix), ({}, {"method": "bilinear"})),

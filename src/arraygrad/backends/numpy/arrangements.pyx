@@ -1,7 +1,7 @@
 # Where elements go and come from, of plain arrays: casts, choices, diagonals, padding, places along an axis, pieces of
 # stacks; and products of vectors, whose rule is such an arrangement around one loop. Forwards and rules.
 # May import: engine.arrayops, engine.node, engine.sharing, core.op, backends.numpy.dense_gradients,
-# backends.numpy.elementwise, backends.numpy.loops, backends.numpy.shapes.
+# backends.numpy.elementwise, backends.numpy.ndarrays, backends.numpy.loops, backends.numpy.shapes.
 #
 # Forwards give NumPy's values, and results that lie as NumPy's; rules those of the table. None, or 0: declined.
 # Guarded by tests/backends/test_fast_arrangements.py.
@@ -10,10 +10,10 @@ from libc.stdint cimport int64_t
 
 from arraygrad.backends.numpy.dense_gradients cimport write_out_gradient
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, saved_value, set_out, set_outs, wants_gradient
-from arraygrad.backends.numpy.loops cimport (
-    ArrayView, LoopSet, binary_loop, bools_of, copy_into, empty_c, fp_begin, fp_end, item_size, loop_set, positions_of,
-    report, reshaped, same_shape, view_of, zeros_c,
+from arraygrad.backends.numpy.ndarrays cimport (
+    ArrayView, bools_of, copy_into, empty_c, positions_of, reshaped, same_shape, view_of, zeros_c,
 )
+from arraygrad.backends.numpy.loops cimport LoopSet, binary_loop, fp_begin, fp_end, item_size, loop_set, report
 from arraygrad.backends.numpy.shapes cimport raw_of, region_rule, rows_added
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node

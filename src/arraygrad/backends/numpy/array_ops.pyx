@@ -1,8 +1,8 @@
 # NumpyOps: what the engine and forward operations ask of NumPy's arrays.
 # May import: numpy (Python only), engine.arrayops, engine.node, core.op, core.value, backends.numpy.contents,
-# backends.numpy.direct, backends.numpy.elementwise, backends.numpy.loops, backends.numpy.powers,
-# backends.numpy.kernel_programs, backends.numpy.reductions, backends.numpy.shapes, backends.numpy.sines,
-# backends.numpy.single, backends.numpy.table, backends.numpy.ufunc_loops, backends.memory.
+# backends.numpy.direct, backends.numpy.elementwise, backends.numpy.ndarrays, backends.numpy.loops,
+# backends.numpy.powers, backends.numpy.kernel_programs, backends.numpy.reductions, backends.numpy.shapes,
+# backends.numpy.sines, backends.numpy.single, backends.numpy.table, backends.numpy.ufunc_loops, backends.memory.
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from cpython.object cimport PyObject
@@ -16,12 +16,14 @@ from arraygrad.backends.numpy.contents cimport (
 )
 from arraygrad.backends.numpy.direct cimport by_direct
 from arraygrad.backends.numpy.elementwise cimport forward_of_table
+from arraygrad.backends.numpy.ndarrays cimport (
+    ArrayView, bounds_overlap, cloned, has_axes, held_once, is_scalar, keep_for_reuse, laid_out_as, new_number,
+    ones_for, same_shape, view_of, wrapped, zeros_for,
+)
 from arraygrad.backends.numpy.loops cimport (
-    KIND_BINARY, KIND_CALL, KIND_DIRECT, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE,
-    KIND_TABLE, KIND_UNARY, SLOT_C128, SLOT_C64, SLOT_F64, ArrayView, LoopSet, any_nan, binary_loop, bounds_overlap,
-    cloned, fast_enabled, forward_ptr, has_axes, held_once, is_captured, is_scalar, item_size, keep_for_reuse,
-    laid_out_as, loop_set, new_number, not_captured, ones_for, reduce_by, same_shape, single_number, sum_to, unary_loop,
-    view_of, wrapped, zeros_for,
+    KIND_BINARY, KIND_CALL, KIND_DIRECT, KIND_OPERATOR_POWER, KIND_POWER, KIND_SCIPY, KIND_SINE, KIND_TABLE, KIND_UNARY,
+    SLOT_C128, SLOT_C64, SLOT_F64, LoopSet, any_nan, binary_loop, fast_enabled, forward_ptr, is_captured, item_size,
+    loop_set, not_captured, reduce_by, single_number, sum_to, unary_loop,
 )
 from arraygrad.backends.numpy.powers cimport power, power_by_operator
 from arraygrad.backends.numpy.plans cimport KIND_PLANNED, planned
@@ -40,7 +42,7 @@ from arraygrad.engine.node cimport NODE_ASIDE, NODE_FAST, NODE_NUMBER, set_recyc
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Backend, drop_dead_tensors
 
-from arraygrad.backends.numpy.loops import swap_memory_handler
+from arraygrad.backends.numpy.ndarrays import swap_memory_handler
 from arraygrad.engine.arrayops import InvalidGradient
 
 cdef LoopSet* ADD = loop_set("add")

@@ -1,6 +1,5 @@
 # NumPy's C API as the compiled half of the NumPy backend uses it, and the C++ helpers that work on its arrays.
-# May cimport: numpy, engine.sharing. For `loops` alone: the helpers keep state of their own in each module that
-# includes them.
+# May cimport: numpy, engine.sharing. For `ndarrays`, `loops` and `contents` alone: each has NumPy's table of functions.
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 cimport numpy as cnp

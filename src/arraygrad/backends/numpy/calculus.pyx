@@ -1,12 +1,13 @@
 # Gradients of linear interpolation between knots, in one pass over plain arrays.
-# May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.loops.
+# May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.ndarrays, backends.numpy.loops.
 #
 # They are those of numpy_api.primitive_rules. None: declined. set_fast_paths(False) leaves them alone.
 # Guarded by tests/backends/test_fast_functions.py.
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view
-from arraygrad.backends.numpy.loops cimport SLOT_F64, ArrayView, empty_c, fast_enabled, report, view_of
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, empty_c, view_of
+from arraygrad.backends.numpy.loops cimport SLOT_F64, fast_enabled, report
 
 cdef extern from "calculus.hpp" namespace "arraygrad":
     int between_knots(const double* x, Py_ssize_t m, const double* knots, const double* values, Py_ssize_t n,

@@ -1,9 +1,11 @@
 # Elements of plain arrays at the places where a mask holds: x[mask] and its gradient.
-# May import: engine.arrayops, backends.numpy.lanes, backends.numpy.loops, backends.numpy.row_copies.
+# May import: engine.arrayops, backends.numpy.lanes, backends.numpy.ndarrays, backends.numpy.loops,
+# backends.numpy.row_copies.
 #
 # None: declined. Guarded by tests/backends/test_fast_places.py.
 from arraygrad.backends.numpy.lanes cimport Around, mask_in_rows, small_row_major
-from arraygrad.backends.numpy.loops cimport ArrayView, bools_of, empty_c, item_size, view_of
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, bools_of, empty_c, view_of
+from arraygrad.backends.numpy.loops cimport item_size
 from arraygrad.backends.numpy.row_copies cimport SMALL
 from arraygrad.engine.arrayops cimport GradMeta
 

@@ -1,6 +1,6 @@
 # numpy.clip of plain float32 and float64 arrays by numbers and by arrays that broadcast: values and gradients.
 # May import: numpy (Python only), engine.free_threading, engine.node, core.op, core.value, backends.numpy.elementwise,
-# backends.numpy.loops.
+# backends.numpy.ndarrays, backends.numpy.loops.
 #
 # Values are NumPy's bit by bit: whether an array of bounds that equals an element, or is nan, is taken as NumPy takes
 # it, it is asked once. None, or 0: declined. Guarded by tests/backends/test_fast_arrangements.py and
@@ -10,10 +10,8 @@ import numpy as np
 from arraygrad.backends.numpy.elementwise cimport (
     is_number, real_view, saved_for, set_out, set_outs, wants_gradient,
 )
-from arraygrad.backends.numpy.loops cimport (
-    SLOT_F32, SLOT_F64, ArrayView, LoopSet, binary_loop, empty_dense, item_size, loop_set, read_number,
-    same_shape, view_of,
-)
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, empty_dense, same_shape, view_of
+from arraygrad.backends.numpy.loops cimport SLOT_F32, SLOT_F64, LoopSet, binary_loop, item_size, loop_set, read_number
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.op cimport SAVE_INPUT

@@ -1,5 +1,6 @@
 # Compiled rules of complex arrays: of parts, sizes, quotients and squares. Others have the table's.
-# May import: engine.arrayops, engine.evaluate, engine.node, core.op, backends.numpy.elementwise, backends.numpy.loops.
+# May import: engine.arrayops, engine.evaluate, engine.node, core.op, backends.numpy.elementwise,
+# backends.numpy.ndarrays, backends.numpy.loops.
 #
 # The table's rules of these are three to six calls of NumPy, each over arrays of its own. Here they are one pass over
 # dense arrays of one precision and layout. Anything else is declined, and so are sizes and squares of infinite and nan
@@ -9,10 +10,10 @@
 from arraygrad.backends.numpy.elementwise cimport (
     attach, has_complex_result, is_number, rule_of_table, saved_for, set_out, set_outs, wants_gradient,
 )
-from arraygrad.backends.numpy.loops cimport (
-    SLOT_C64, SLOT_F64, ArrayView, LoopSet, binary_loop, common_step, copy_into, empty_dense,
-    empty_of, loop_set, not_captured, report, same_shape, view_of,
+from arraygrad.backends.numpy.ndarrays cimport (
+    ArrayView, common_step, copy_into, empty_dense, empty_of, same_shape, view_of,
 )
+from arraygrad.backends.numpy.loops cimport SLOT_C64, SLOT_F64, LoopSet, binary_loop, loop_set, not_captured, report
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport waiting_gradient
 from arraygrad.engine.node cimport Frame, Node

@@ -1,7 +1,7 @@
 # Sums of products over any axes of plain arrays, as products of matrices: tensordot and einsum, forward and backward.
 # May import: engine.arrayops, engine.free_threading, engine.node, core.op, ops, backends.numpy.arrangements,
-# backends.numpy.elementwise, backends.numpy.linalg, backends.numpy.loops, backends.numpy.shapes,
-# backends.numpy.small_products.
+# backends.numpy.elementwise, backends.numpy.linalg, backends.numpy.ndarrays, backends.numpy.loops,
+# backends.numpy.shapes, backends.numpy.small_products.
 #
 # tensordot: each array becomes a matrix of its kept and its summed axes, as numpy.tensordot has it, whose values these
 # are bit by bit. Guarded by tests/backends/test_fast_arrangements.py.
@@ -17,7 +17,8 @@ from cpython.object cimport PyObject
 from arraygrad.backends.numpy.arrangements cimport axis_of, whole_number
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, saved_value, set_out, set_outs, wants_gradient
 from arraygrad.backends.numpy.linalg cimport forward_matmul
-from arraygrad.backends.numpy.loops cimport ArrayView, product_of, reshaped, transposed, wrapped
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, reshaped, transposed, wrapped
+from arraygrad.backends.numpy.loops cimport product_of
 from arraygrad.backends.numpy.shapes cimport raw_of
 from arraygrad.backends.numpy.small_products cimport small_product
 from arraygrad.engine.arrayops cimport GradMeta

@@ -1,11 +1,11 @@
 # The gradient of a rule as an array without gaps.
-# May import: engine.node, backends.numpy.elementwise, backends.numpy.loops.
+# May import: engine.node, backends.numpy.elementwise, backends.numpy.ndarrays.
 #
 # What arrives from a sum of a large result is one number, repeated by strides of zero. Elementwise rules read it so.
 # Rules that move elements want them in memory; without this they would leave it to the table's, which take many times
 # as long. Guarded by tests/backends/test_fast_repeats.py.
 from arraygrad.backends.numpy.elementwise cimport real_view
-from arraygrad.backends.numpy.loops cimport ArrayView, copy_into, empty_c
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, copy_into, empty_c
 from arraygrad.engine.node cimport Frame
 
 

@@ -1,5 +1,5 @@
 # NumPy's and SciPy's functions called at once, where the table's way to them checks, converts and looks up first.
-# May import: numpy (Python only), core.op, backends.numpy.loops, backends.numpy.ufunc_loops.
+# May import: numpy (Python only), core.op, backends.numpy.ndarrays, backends.numpy.loops, backends.numpy.ufunc_loops.
 #
 # What the table's forward does for every library and dtype costs one to ten microseconds; on plain arrays and with
 # parameters that nothing is wrong with it comes to one call. That call is made here, with NumPy's values bit by bit.
@@ -19,9 +19,9 @@ import warnings
 
 import numpy as np
 
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, bools_of, view_of, wrapped
 from arraygrad.backends.numpy.loops cimport (
-    KIND_DIRECT, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, bools_of, fast_enabled, view_of,
-    wrapped,
+    KIND_DIRECT, SLOT_F32, SLOT_F64, LoopSet, at_first_use, binary_loop, fast_enabled,
 )
 from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, loops_of, run_loops
 from arraygrad.core.op cimport Op

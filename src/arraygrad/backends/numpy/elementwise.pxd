@@ -1,5 +1,6 @@
-# May cimport: engine.arrayops, engine.node, core.op, backends.numpy.loops.
-from arraygrad.backends.numpy.loops cimport ArrayView, LoopSet
+# May cimport: engine.arrayops, engine.node, core.op, backends.numpy.ndarrays, backends.numpy.loops.
+from arraygrad.backends.numpy.ndarrays cimport ArrayView
+from arraygrad.backends.numpy.loops cimport LoopSet
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.op cimport Op, rule_ptr

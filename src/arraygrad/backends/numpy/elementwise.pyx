@@ -1,7 +1,7 @@
 # Compiled backward rules of elementwise operations on plain float32 and float64 arrays, and what all such rules use.
 # May import: engine.arrayops, engine.free_threading, engine.graph_task, engine.node, engine.sharing, core.op,
-# core.value, backends.numpy.contents, backends.numpy.loops, backends.numpy.kernel_programs, backends.numpy.row_copies,
-# backends.numpy.single.
+# core.value, backends.numpy.contents, backends.numpy.ndarrays, backends.numpy.loops, backends.numpy.kernel_programs,
+# backends.numpy.row_copies, backends.numpy.single.
 #
 # Note [Compiled rules]
 # ~~~~~~~~~~~~~~~~~~~~~
@@ -30,10 +30,12 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_REFCNT
 
 from arraygrad.backends.numpy.contents cimport owns
+from arraygrad.backends.numpy.ndarrays cimport (
+    ArrayView, empty_c, empty_dense, same_shape, common_step, view_of, zeros_for,
+)
 from arraygrad.backends.numpy.loops cimport (
-    KIND_NONE, KIND_TABLE, SLOT_F64, SUM_START, ArrayView, LoopSet, binary_loop, broadcast_mask, empty_c, empty_dense,
-    loop_set, not_captured, read_number, report, same_shape, common_step, sum_of_products, sum_to, unary_loop, view_of,
-    zeros_for,
+    KIND_NONE, KIND_TABLE, SLOT_F64, SUM_START, LoopSet, binary_loop, broadcast_mask, loop_set, not_captured,
+    read_number, report, sum_of_products, sum_to, unary_loop,
 )
 from arraygrad.backends.numpy.kernel_programs cimport ufunc_of
 from arraygrad.backends.numpy.row_copies cimport (

@@ -1,6 +1,6 @@
 # Factorizations, inverses and determinants of plain matrices and of stacks of them, by NumPy's own loops.
 # May import: engine.node, core.op, backends.numpy.direct, backends.numpy.elementwise, backends.numpy.gufuncs,
-# backends.numpy.loops, backends.numpy.stacks.
+# backends.numpy.ndarrays, backends.numpy.loops, backends.numpy.stacks.
 #
 # Note [Loops of generalized ufuncs] in gufuncs.pyx says when they are used. What numpy.linalg raises an error for (a
 # singular matrix, no convergence) its loops report as an invalid operation: these forwards decline, and NumPy raises.
@@ -10,9 +10,10 @@ from arraygrad.backends.numpy.gufuncs cimport (
     CHOLESKY_LO, CHOLESKY_UP, DET, EIGH_LO, EIGH_UP, EIGVALSH_LO, EIGVALSH_UP, INV, LSTSQ, SLOGDET, SOLVE, SOLVE_ONE,
     SVD_FULL, SVD_SMALL, Gufunc, captured_gufunc, gufunc, run,
 )
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, copy_into, empty_of, transposed, view_of
 from arraygrad.backends.numpy.loops cimport (
-    FPE_DIVIDE, FPE_INVALID, FPE_OVER, SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, copy_into, dot, empty_of, fast_enabled,
-    fp_begin, fp_end, is_captured, item_size, not_captured, report, transposed, view_of,
+    FPE_DIVIDE, FPE_INVALID, FPE_OVER, SLOT_C64, SLOT_F32, SLOT_F64, dot, fast_enabled, fp_begin, fp_end, is_captured,
+    item_size, not_captured, report,
 )
 from arraygrad.backends.numpy.stacks cimport determinants_of_stack, qr_of_stack
 from arraygrad.core.op cimport SAVE_INPUT

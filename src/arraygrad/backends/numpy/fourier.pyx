@@ -1,6 +1,6 @@
 # Fourier transforms of plain arrays: forwards and rules.
 # May import: engine.arrayops, engine.node, core.op, backends.numpy.direct, backends.numpy.elementwise,
-# backends.numpy.gufuncs, backends.numpy.loops, ops.kinds; backends.numpy.spectra on first use.
+# backends.numpy.gufuncs, backends.numpy.ndarrays, backends.numpy.loops, ops.kinds; backends.numpy.spectra on first use.
 #
 # A transform over several axes is one pass of a loop of numpy.fft's ufuncs for each axis, in the order in which NumPy
 # takes them: Note [Loops of generalized ufuncs] in gufuncs.pyx. Where a pass declines, the whole transform does.
@@ -12,14 +12,13 @@ from arraygrad.backends.numpy.elementwise cimport attach, saved_value, set_out
 from arraygrad.backends.numpy.gufuncs cimport (
     FFT, IFFT, IRFFT, RFFT_EVEN, RFFT_ODD, Gufunc, gufunc, in_double, run,
 )
-from arraygrad.backends.numpy.loops cimport (
-    KIND_COMPLEX, SLOT_C64, SLOT_F64, ArrayView, copy_into, empty_of, report, view_of,
-)
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, copy_into, empty_of, view_of
+from arraygrad.backends.numpy.loops cimport KIND_COMPLEX, SLOT_C64, SLOT_F64, report
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.core.op cimport Op
 
-from arraygrad.backends.numpy.loops import swap_memory_handler
+from arraygrad.backends.numpy.ndarrays import swap_memory_handler
 from arraygrad.ops.kinds import module_on_use
 
 spectra = module_on_use("arraygrad.backends.numpy.spectra")

@@ -1,11 +1,12 @@
 # Gradients of NumPy's reductions and scans that leave out nan, of plain arrays.
-# May import: backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops.
+# May import: backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.ndarrays, backends.numpy.loops.
 #
 # They are those of numpy_api.primitive_statistics, in one pass by one kernel for each lane. None: declined.
 # set_fast_paths(False) leaves all of it alone. Guarded by tests/backends/test_fast_functions.py.
 from arraygrad.backends.numpy.elementwise cimport real_view
 from arraygrad.backends.numpy.lanes cimport Around, laid_along, lanes
-from arraygrad.backends.numpy.loops cimport ArrayView, empty_dense, fast_enabled, report, view_of
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, empty_dense, view_of
+from arraygrad.backends.numpy.loops cimport fast_enabled, report
 
 cdef extern from "gaps.hpp" namespace "arraygrad":
     enum:

@@ -1,5 +1,6 @@
-# May cimport: nothing of arraygrad but backends.numpy.loops.
-from arraygrad.backends.numpy.loops cimport ArrayView, loop_fn
+# May cimport: nothing of arraygrad but backends.numpy.ndarrays, backends.numpy.loops.
+from arraygrad.backends.numpy.ndarrays cimport ArrayView
+from arraygrad.backends.numpy.loops cimport loop_fn
 
 cdef extern from "gufuncs.hpp" namespace "arraygrad" nogil:
     struct Gufunc:

@@ -1,6 +1,6 @@
 # Joins of plain arrays, and their gradients.
 # May import: engine.arrayops, engine.node, backends.numpy.arrangements, backends.numpy.elementwise,
-# backends.numpy.loops, backends.numpy.plans.
+# backends.numpy.ndarrays, backends.numpy.loops, backends.numpy.plans.
 #
 # Values, dtype and layout are NumPy's bit by bit. Served are arrays of one dtype that all lie row-major or all
 # column-major. None, or 0: declined. Guarded by tests/backends/test_fast_joins.py.
@@ -9,7 +9,8 @@ from libc.stdint cimport uint32_t
 
 from arraygrad.backends.numpy.arrangements cimport Around, around, axis_of
 from arraygrad.backends.numpy.elementwise cimport attach, saved_value, set_out
-from arraygrad.backends.numpy.loops cimport ArrayView, empty_c, item_size, reshaped, transposed, view_of
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, empty_c, reshaped, transposed, view_of
+from arraygrad.backends.numpy.loops cimport item_size
 from arraygrad.backends.numpy.plans cimport Planned, serve_plan
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node

@@ -1,6 +1,6 @@
 # distutils: language = c++
 # Kernel programs of what runs on NumPy's arrays, and their replay: Note [Captured kernels] in capture.hpp.
-# May import: numpy (as C and Python), backends.numpy.loops.
+# May import: numpy (as C and Python), backends.numpy.ndarrays, backends.numpy.loops.
 # Guarded by tests/program/test_replay.py.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
@@ -17,9 +17,9 @@ from numpy cimport (
 
 import numpy as np
 
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, cloned, view_of, wrapped
 from arraygrad.backends.numpy.loops cimport (
-    FPE_DIVIDE, FPE_INVALID, FPE_OVER, FPE_UNDER, ArrayView, LoopSet, cloned, is_captured, not_captured, view_of,
-    wrapped,
+    FPE_DIVIDE, FPE_INVALID, FPE_OVER, FPE_UNDER, LoopSet, is_captured, not_captured,
 )
 
 cdef extern from "kernel_program.hpp":

@@ -1,9 +1,9 @@
 # How plain arrays are gone through along one axis.
-# May import: backends.numpy.elementwise, backends.numpy.loops, backends.numpy.row_copies.
+# May import: backends.numpy.elementwise, backends.numpy.ndarrays, backends.numpy.row_copies.
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 
 from arraygrad.backends.numpy.elementwise cimport real_view
-from arraygrad.backends.numpy.loops cimport ArrayView, bools_of, copy_into, empty_dense, same_shape
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, bools_of, copy_into, empty_dense, same_shape
 from arraygrad.backends.numpy.row_copies cimport SMALL, in_rows
 
 

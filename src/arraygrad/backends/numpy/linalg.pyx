@@ -1,6 +1,6 @@
 # Products of matrices, factorizations and linear equations of plain arrays: forwards and rules.
-# May import: numpy (Python only), engine.arrayops, engine.node, core.op,
-# backends.numpy.elementwise, backends.numpy.loops, backends.numpy.kernel_programs, backends.numpy.small_products,
+# May import: numpy (Python only), engine.arrayops, engine.node, core.op, backends.numpy.elementwise,
+# backends.numpy.ndarrays, backends.numpy.loops, backends.numpy.kernel_programs, backends.numpy.small_products,
 # backends.numpy.stacks, backends.numpy.triangular.
 #
 # Note [Factors that are kept]
@@ -22,9 +22,9 @@ from arraygrad.backends.numpy import triangular
 from arraygrad.backends.numpy.elementwise cimport (
     real_view, saved_for, set_out, set_outs, wants_gradient,
 )
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, copy_into, empty_c, reshaped, transposed, view_of
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, dot, empty_c, has_products, item_size,
-    loop_set, not_captured, report, reshaped, transposed, unary_loop, view_of,
+    SLOT_F64, LoopSet, binary_loop, dot, has_products, item_size, loop_set, not_captured, report, unary_loop,
 )
 from arraygrad.backends.numpy.kernel_programs cimport ufunc_of
 from arraygrad.backends.numpy.small_products cimport small_product

@@ -29,18 +29,6 @@ cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
         Py_ssize_t outer, inner
         bint leading
         Py_ssize_t behind
-    struct ArrayView:
-        char* data
-        const Py_ssize_t* dims
-        const Py_ssize_t* strides
-        Py_ssize_t size
-        int ndim
-        int slot
-        bint c_order
-        bint f_order
-        bint writeable
-    bint same_shape(const ArrayView* a, const ArrayView* b) noexcept
-    int common_step(const ArrayView* a, const ArrayView* like) noexcept
     Py_ssize_t item_size(int slot) noexcept
     void fp_begin() noexcept
     int fp_end() noexcept
@@ -96,36 +84,19 @@ cdef inline LoopSet* at_first_use(LoopSet** where, str ufunc) except NULL:
     return where[0]
 
 cdef bint fast_enabled() noexcept
-cdef bint keep_for_reuse(PyObject* array) noexcept
 cdef int report_errors(const char* name, int errors) except -1
 
 cdef inline int report(const char* name, int errors) except -1:
     """Warn or raise for floating-point errors as np.errstate says, in the name of a ufunc."""
     return report_errors(name, errors) if errors else 0
 
-cdef bint has_axes(object array) noexcept
-cdef bint bools_of(object array, ArrayView* view) noexcept
-cdef int view_of(object array, ArrayView* view) noexcept
 cdef object unary_loop(const LoopSet* loops, object x, object out)
 cdef object binary_loop(const LoopSet* loops, object a, object b, object out)
-cdef object new_number(double x)
 cdef object single_number(int code, object a, object b)
-cdef object empty_dense(object like)
 cdef double SUM_START           # what NumPy begins a sum with
-cdef object empty_of(int slot, int ndim, const Py_ssize_t* dims, bint column_major)
-cdef object empty_c(object like, int ndim, const Py_ssize_t* dims)
-cdef object zeros_c(object like, int ndim, const Py_ssize_t* dims)
-cdef const int64_t* positions_of(object a, Py_ssize_t* n) noexcept
-cdef object strided(object base, int ndim, const Py_ssize_t* dims, const Py_ssize_t* strides)
-cdef object mirrored(object base, int axis)
-cdef int copy_into(object out, object source) except -1
-cdef object reshaped(object a, int ndim, const Py_ssize_t* dims)
-cdef object transposed(object a, const Py_ssize_t* axes)
 cdef object product_of(object a, object b)
 cdef bint has_products(int slot) noexcept
 cdef object dot(object a, object b, int turned=*)
-cdef bint is_scalar(object x) noexcept
-cdef object wrapped(object result)
 cdef int set_forward(Op op, forward_ptr forward) except -1
 cdef bint axis_mask(object axis, int ndim, unsigned long long* mask) except -1
 cdef int reduced_dims(int ndim, const Py_ssize_t* dims, unsigned long long mask, bint keepdims,
@@ -135,10 +106,4 @@ cdef bint split_axes(object x, unsigned long long mask, Rows* r) noexcept
 cdef object sum_of_products(object a, object b, GradMeta meta)
 cdef object sum_to(object a, GradMeta meta)
 cdef bint broadcast_mask(object array, GradMeta meta, unsigned long long* mask) noexcept
-cdef bint held_once(object array) noexcept
-cdef object cloned(object array, object like)
-cdef bint laid_out_as(object array, object like) except -1
-cdef bint bounds_overlap(object a, object b) noexcept
-cdef object zeros_for(GradMeta meta)
-cdef object ones_for(GradMeta meta)
 cdef bint read_number(object number, int slot, char* value) except -1

@@ -1,6 +1,6 @@
 # Norms of plain arrays, vectors' and matrices': forwards and rules.
 # May import: engine.free_threading, engine.node, core.op, backends.numpy.elementwise, backends.numpy.lanes,
-# backends.numpy.linalg, backends.numpy.loops, backends.numpy.reductions.
+# backends.numpy.linalg, backends.numpy.ndarrays, backends.numpy.loops, backends.numpy.reductions.
 #
 # Values are those of numpy.linalg.norm, computed as it does. None: declined.
 # Guarded by tests/backends/test_fast_products.py.
@@ -9,9 +9,9 @@ from cpython.long cimport PyLong_CheckExact
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, set_out
 from arraygrad.backends.numpy.lanes cimport row_major
 from arraygrad.backends.numpy.linalg cimport is_int
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, empty_c, reshaped, transposed, view_of, wrapped
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, empty_c, fp_begin, fp_end, loop_set, product_of, report,
-    reshaped, transposed, unary_loop, view_of, wrapped,
+    SLOT_F64, LoopSet, at_first_use, binary_loop, fp_begin, fp_end, loop_set, product_of, report, unary_loop,
 )
 from arraygrad.backends.numpy.reductions cimport summed
 from arraygrad.engine.free_threading cimport FREE_THREADED

@@ -1,5 +1,6 @@
 # Evenly spaced numbers, and gradients of polynomials by their roots and of fits, of plain arrays.
-# May import: numpy (Python only), engine.node, backends.numpy.elementwise, backends.numpy.loops.
+# May import: numpy (Python only), engine.node, backends.numpy.elementwise, backends.numpy.ndarrays,
+# backends.numpy.loops.
 #
 # Values are NumPy's bit by bit; gradients are those of numpy_api.polynomial_rules, whose intermediate results stay in
 # range. None, or 0: declined. Coefficients stand with the highest power first.
@@ -7,9 +8,8 @@
 from cpython.long cimport PyLong_CheckExact
 
 from arraygrad.backends.numpy.elementwise cimport real_view, set_outs, wants_gradient
-from arraygrad.backends.numpy.loops cimport (
-    SLOT_C128, SLOT_F64, ArrayView, LoopSet, cloned, empty_c, loop_set, read_number, reduce_by, view_of,
-)
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, cloned, empty_c, view_of
+from arraygrad.backends.numpy.loops cimport SLOT_C128, SLOT_F64, LoopSet, loop_set, read_number, reduce_by
 from arraygrad.engine.node cimport Frame, Node
 
 import numpy as np

@@ -1,6 +1,7 @@
 # Powers: which of its loops NumPy takes for which exponent, and the compiled rule of `pow`.
 # May import: engine.free_threading, engine.node, core.op, backends.numpy.complex_rules, backends.numpy.elementwise,
-# backends.numpy.loops, backends.numpy.single, ops.elementwise (Python only), numpy (Python only).
+# backends.numpy.ndarrays, backends.numpy.loops, backends.numpy.single, ops.elementwise (Python only), numpy (Python
+# only).
 #
 # Note [Powers]
 # ~~~~~~~~~~~~~
@@ -26,9 +27,10 @@ from arraygrad.backends.numpy.elementwise cimport (
     OneStep, RuleKernel, attach, saved_for, gradient_by, gradient_of_edge, has_complex_result, is_number,
     kernel_named, last_step, real_view, rule_of_table, set_out, wants_gradient,
 )
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, empty_of, view_of
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_C64, SLOT_F32, SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, empty_of, fast_enabled, loop_set,
-    not_captured, share_binary, share_unary, unary_loop, view_of,
+    SLOT_C64, SLOT_F32, SLOT_F64, LoopSet, at_first_use, binary_loop, fast_enabled, loop_set, not_captured,
+    share_binary, share_unary, unary_loop,
 )
 from arraygrad.backends.numpy.single cimport SINGLE_MULTIPLY, kept_number, serve_numbers, single_result
 from arraygrad.engine.free_threading cimport FREE_THREADED

@@ -1,5 +1,5 @@
 # Quotients rounded down, of plain arrays and numbers.
-# May import: backends.numpy.loops.
+# May import: backends.numpy.ndarrays, backends.numpy.loops.
 #
 # The table repairs numpy.floor_divide where exactly one operand is infinite (ops/_elementwise.py). Where all operands
 # are finite nothing is to be repaired, and NumPy's own loop gives the value and its warnings. What is not served goes
@@ -8,9 +8,8 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from libc.math cimport isfinite
 
-from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, at_first_use, binary_loop, item_size, view_of,
-)
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, view_of
+from arraygrad.backends.numpy.loops cimport SLOT_F64, LoopSet, at_first_use, binary_loop, item_size
 
 cdef extern from "matrices.hpp" namespace "arraygrad" nogil:
     bint run_all_finite(int slot, const char* x, Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t row_step,

@@ -1,5 +1,6 @@
 # Sorting of few elements of plain arrays, and the gradients of that and of quantiles and medians.
-# May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops.
+# May import: numpy (Python only), backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.ndarrays,
+# backends.numpy.loops.
 #
 # Sorted values are NumPy's bit by bit; what could differ (zeros of both signs, nan) is left to NumPy. Gradients are
 # those that the table's rules and numpy_api.primitive_statistics spell, found without sorting again where only a rank
@@ -9,7 +10,8 @@ import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view
 from arraygrad.backends.numpy.lanes cimport Around, laid_along, lanes
-from arraygrad.backends.numpy.loops cimport SLOT_F64, ArrayView, empty_dense, fast_enabled, view_of
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, empty_dense, view_of
+from arraygrad.backends.numpy.loops cimport SLOT_F64, fast_enabled
 
 cdef extern from "ranks.hpp" namespace "arraygrad":
     enum:

@@ -1,7 +1,7 @@
 # Reductions and scans of plain float32 and float64 arrays, forward and backward; and division, whose gradient is a sum
 # where the divisor was broadcast.
 # May import: numpy (Python only), engine.*, core.op, backends.numpy.complex_rules, backends.numpy.dense_gradients,
-# backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops, backends.numpy.plans,
+# backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.ndarrays, backends.numpy.loops, backends.numpy.plans,
 # backends.numpy.kernel_programs, backends.numpy.row_copies, backends.numpy.shapes.
 #
 # Note [Planned reductions]
@@ -29,10 +29,12 @@ from arraygrad.backends.numpy.elementwise cimport (
     narrow_product, negated, reads_repeats, real_view, saved_for, saved_value, set_out, set_outs, wants_gradient,
 )
 from arraygrad.backends.numpy.lanes cimport laid_along, row_major
+from arraygrad.backends.numpy.ndarrays cimport (
+    ArrayView, copy_into, empty_c, empty_dense, reshaped, same_shape, strided, view_of, wrapped,
+)
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, SUM_START, ArrayView, LoopSet, at_first_use, axis_mask, binary_loop, copy_into, empty_c,
-    empty_dense, fast_enabled, is_captured, loop_set, not_captured, reduced_dims, report, reshaped, same_shape,
-    strided, unary_loop, view_of, wrapped,
+    SLOT_F64, SUM_START, LoopSet, at_first_use, axis_mask, binary_loop, fast_enabled, is_captured, loop_set,
+    not_captured, reduced_dims, report, unary_loop,
 )
 from arraygrad.backends.numpy.plans cimport Planned, planned_row, serve_plan
 from arraygrad.backends.numpy.kernel_programs cimport ufunc_of

@@ -1,15 +1,13 @@
 # A gradient of which regions are written one after the other: Note [One buffer for many places] in shapes.pyx.
 # May import: numpy (Python only), engine.arrayops, engine.evaluate, engine.input_buffer, engine.node,
-# backends.numpy.loops.
+# backends.numpy.ndarrays, backends.numpy.loops.
 # Guarded by tests/backends/test_fast_places.py.
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, binary_loop, copy_into, empty_c, is_captured, item_size, loop_set, same_shape,
-    view_of,
-)
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, copy_into, empty_c, same_shape, view_of
+from arraygrad.backends.numpy.loops cimport SLOT_F64, LoopSet, binary_loop, is_captured, item_size, loop_set
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport leave_partial
 from arraygrad.engine.input_buffer cimport PartialGradient

@@ -1,5 +1,5 @@
-# May cimport: backends.numpy.loops.
-from arraygrad.backends.numpy.loops cimport ArrayView
+# May cimport: backends.numpy.ndarrays.
+from arraygrad.backends.numpy.ndarrays cimport ArrayView
 
 cdef extern from "shared_rules.hpp" namespace "arraygrad":
     struct Repeats:

@@ -1,8 +1,7 @@
 # Plain arrays laid out for another loop: row-major copies, and what repeats written out.
-# May import: backends.numpy.loops.
-from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, copy_into, empty_c, is_captured, item_size, same_shape, view_of,
-)
+# May import: backends.numpy.ndarrays, backends.numpy.loops.
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, copy_into, empty_c, same_shape, view_of
+from arraygrad.backends.numpy.loops cimport SLOT_F64, is_captured, item_size
 
 cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:
     void gather(const ArrayView* v, Py_ssize_t item, char* out) noexcept

@@ -1,8 +1,8 @@
 # Slices, gathers, choices and sums at places of plain arrays, forward and backward: where elements go.
 # May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.choices,
-# backends.numpy.dense_gradients, backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops,
-# backends.numpy.kernel_programs, backends.numpy.regions, backends.numpy.row_copies, backends.numpy.single,
-# backends.numpy.windows.
+# backends.numpy.dense_gradients, backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.ndarrays,
+# backends.numpy.loops, backends.numpy.kernel_programs, backends.numpy.regions, backends.numpy.row_copies,
+# backends.numpy.single, backends.numpy.windows.
 #
 # Forwards copy bytes or make views, so values are NumPy's. None: declined.
 # Guarded by tests/backends/test_fast_places.py, test_fast_pieces.py, test_fast_setitem.py and test_fast_forward.py,
@@ -17,10 +17,12 @@ from arraygrad.backends.numpy.choices cimport at_mask, spread_by_mask
 from arraygrad.backends.numpy.dense_gradients cimport write_out_gradient
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out, wants_gradient
 from arraygrad.backends.numpy.lanes cimport small_row_major
+from arraygrad.backends.numpy.ndarrays cimport (
+    ArrayView, bools_of, cloned, copy_into, empty_c, empty_of, is_scalar, positions_of, same_shape, view_of, wrapped,
+    zeros_c,
+)
 from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, LoopSet, binary_loop, bools_of, cloned, copy_into, empty_c, empty_of, is_captured, is_scalar,
-    item_size, loop_set, not_captured, positions_of, read_number, report, same_shape,
-    view_of, wrapped, zeros_c,
+    SLOT_F64, LoopSet, binary_loop, is_captured, item_size, loop_set, not_captured, read_number, report,
 )
 from arraygrad.backends.numpy.kernel_programs cimport noted_in_place
 from arraygrad.backends.numpy.regions cimport begin_partial, write_region

@@ -1,12 +1,11 @@
 # Sine and cosine: where they are recorded both are computed at once, and the rule finds the other.
-# May import: engine.free_threading, engine.node, core.op, backends.numpy.loops, backends.numpy.elementwise.
+# May import: engine.free_threading, engine.node, core.op, backends.numpy.ndarrays, backends.numpy.loops,
+# backends.numpy.elementwise.
 from arraygrad.backends.numpy.elementwise cimport (
     OneStep, attach, saved_value, kernel_named, last_step, pair_rule, real_view, rule_of_table,
 )
-from arraygrad.backends.numpy.loops cimport (
-    KIND_COSINE, KIND_SINE, KIND_UNARY, SLOT_F64, ArrayView, LoopSet, at_first_use, empty_dense, report,
-    view_of,
-)
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, empty_dense, view_of
+from arraygrad.backends.numpy.loops cimport KIND_COSINE, KIND_SINE, KIND_UNARY, SLOT_F64, LoopSet, at_first_use, report
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport Frame, Node, NODE_ASIDE
 from arraygrad.core.op cimport Op

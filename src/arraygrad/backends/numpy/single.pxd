@@ -1,8 +1,9 @@
-# May cimport: engine.arrayops, core.op, backends.numpy.loops.
+# May cimport: engine.arrayops, core.op, backends.numpy.ndarrays, backends.numpy.loops.
 from libc.stdint cimport uint64_t
 from arraygrad.core.op cimport number_ptr, number_value_ptr
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.backends.numpy.loops cimport ArrayView, LoopSet
+from arraygrad.backends.numpy.ndarrays cimport ArrayView
+from arraygrad.backends.numpy.loops cimport LoopSet
 
 cdef extern from "single.hpp" namespace "arraygrad":
     char* element_at(const ArrayView* v, object key) noexcept

@@ -1,9 +1,9 @@
 # Arithmetic on two single numbers of double precision, its rules, and single elements of arrays. See
 # Note [Single numbers] in single.hpp, and Note [Numbers] in engine/numbers.pyx.
-# May import: engine.arrayops, engine.node, core.op, core.value, backends.numpy.loops.
+# May import: engine.arrayops, engine.node, core.op, core.value, backends.numpy.ndarrays, backends.numpy.loops.
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, empty_c, empty_of, has_axes, new_number, view_of, zeros_for
 from arraygrad.backends.numpy.loops cimport (
-    KIND_UNARY, SLOT_F64, ArrayView, LoopSet, empty_c, empty_of, fast_enabled, has_axes, is_captured, item_size,
-    new_number, read_number, share_unary, view_of, zeros_for,
+    KIND_UNARY, SLOT_F64, LoopSet, fast_enabled, is_captured, item_size, read_number, share_unary,
 )
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from libc.stdint cimport uint64_t

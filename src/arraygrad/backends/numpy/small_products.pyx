@@ -1,11 +1,12 @@
 # Products of stacks of small matrices of plain float32 and float64 arrays, for gradients.
-# May import: backends.numpy.elementwise, backends.numpy.loops.
+# May import: backends.numpy.elementwise, backends.numpy.ndarrays, backends.numpy.loops.
 #
 # NumPy's matmul calls BLAS, or a loop for any strides, for each matrix: 60 to 150 ns, of which three by three matrices
 # need 10. Sums are in another order than BLAS's, so values of recorded operations are never computed so.
 # Guarded by tests/backends/test_fast_small_products.py.
 from arraygrad.backends.numpy.elementwise cimport real_view
-from arraygrad.backends.numpy.loops cimport ArrayView, empty_c, item_size, report, view_of
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, empty_c, view_of
+from arraygrad.backends.numpy.loops cimport item_size, report
 
 cdef extern from "small_products.hpp" namespace "arraygrad":
     struct SmallProduct:

@@ -1,6 +1,6 @@
 # Sorting of plain arrays: orders, sorted values, and where the gradient of a sorted array goes.
-# May import: numpy (Python only), engine.node, backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.loops,
-# backends.numpy.ranks.
+# May import: numpy (Python only), engine.node, backends.numpy.elementwise, backends.numpy.lanes,
+# backends.numpy.ndarrays, backends.numpy.loops, backends.numpy.ranks.
 #
 # Lines of float32, float64 and int64 are ordered by digits, or as words by NumPy's own sort: Note [Order by digits] in
 # sorting.hpp. Results are NumPy's bit by bit. Where the order of equal elements could tell and NumPy's is not the
@@ -13,9 +13,8 @@ import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out
 from arraygrad.backends.numpy.lanes cimport Around, as_it_lies, laid_along, row_major
-from arraygrad.backends.numpy.loops cimport (
-    ArrayView, empty_c, empty_dense, fast_enabled, item_size, positions_of, view_of,
-)
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, empty_c, empty_dense, positions_of, view_of
+from arraygrad.backends.numpy.loops cimport fast_enabled, item_size
 from arraygrad.backends.numpy.ranks cimport is_short, sorted_short, unsorted
 from arraygrad.engine.node cimport Frame, Node
 

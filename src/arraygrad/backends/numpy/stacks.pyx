@@ -1,14 +1,12 @@
 # Gradients of factorizations, determinants and equations of stacks of small real matrices, by loops of our own.
-# May import: backends.numpy.loops.
+# May import: backends.numpy.ndarrays, backends.numpy.loops.
 #
 # The table's rules take ten to twenty calls of NumPy, each of which goes through the stack and calls LAPACK or BLAS for
 # every small matrix. stacks.hpp takes one matrix after the other through the whole rule. It declines where something is
 # not finite, singular or not of a size that pays: what is reported then, and what comes out, is the table's. Guarded by
 # tests/backends/test_fast_stacks.py.
-from arraygrad.backends.numpy.loops cimport (
-    FPE_DIVIDE, FPE_INVALID, FPE_OVER, SLOT_F64, ArrayView, copy_into, empty_of, fast_enabled, fp_begin, fp_end,
-    view_of,
-)
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, copy_into, empty_of, view_of
+from arraygrad.backends.numpy.loops cimport FPE_DIVIDE, FPE_INVALID, FPE_OVER, SLOT_F64, fast_enabled, fp_begin, fp_end
 
 cdef extern from "stacks.hpp" namespace "arraygrad" nogil:
     bint stack_determinant(int slot, const char* x, const char* g, char* out, Py_ssize_t count, Py_ssize_t n,

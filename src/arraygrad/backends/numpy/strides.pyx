@@ -1,6 +1,6 @@
 # Views of plain arrays: other shapes, orders and directions of axes, repeats, windows; and the rules that undo them.
-# May import: engine.arrayops, engine.node, core.op, backends.numpy.elementwise, backends.numpy.loops,
-# backends.numpy.plans, backends.numpy.windows.
+# May import: engine.arrayops, engine.node, core.op, backends.numpy.elementwise, backends.numpy.ndarrays,
+# backends.numpy.loops, backends.numpy.plans, backends.numpy.windows.
 #
 # An operation's row names its reader, which turns the parameters behind the array into a Show, out of its shape and
 # strides alone. What NumPy would refuse, or reads in a way of its own, is declined. One forward makes all views; one
@@ -11,9 +11,8 @@ from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from libc.string cimport memcpy
 
 from arraygrad.backends.numpy.elementwise cimport attach, saved_value, set_out
-from arraygrad.backends.numpy.loops cimport (
-    ArrayView, axis_mask, empty_c, item_size, mirrored, reshaped, strided, transposed, view_of,
-)
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, empty_c, mirrored, reshaped, strided, transposed, view_of
+from arraygrad.backends.numpy.loops cimport axis_mask, item_size
 from arraygrad.backends.numpy.plans cimport Planned, planned_row, serve_plan
 from arraygrad.backends.numpy.windows cimport windows_of
 from arraygrad.engine.arrayops cimport GradMeta

@@ -1,5 +1,5 @@
 # NumPy's functions on plain arrays without NumPy's Python wrappers: what the protocols run where nothing is recorded.
-# May import: numpy (Python only), backends.numpy.loops, backends.numpy.ufunc_loops.
+# May import: numpy (Python only), backends.numpy.ndarrays, backends.numpy.loops, backends.numpy.ufunc_loops.
 #
 # Each has the parameters of NumPy's function and gives its values bit by bit (norm's as a 0-d array). What it does not
 # serve goes to NumPy's implementation. Guarded by tests/numpy_api/test_overhead_paths.py.
@@ -7,9 +7,8 @@ from libc.math cimport sqrt
 
 import numpy as np
 
-from arraygrad.backends.numpy.loops cimport (
-    SLOT_F64, ArrayView, cloned, fast_enabled, has_axes, product_of, reshaped, view_of, wrapped,
-)
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, cloned, has_axes, reshaped, view_of, wrapped
+from arraygrad.backends.numpy.loops cimport SLOT_F64, fast_enabled, product_of
 from arraygrad.backends.numpy.ufunc_loops cimport UfuncLoops, loops_of, run_loops
 
 _norm = getattr(np.linalg.norm, "_implementation", np.linalg.norm)

@@ -1,7 +1,7 @@
 # distutils: language = c++
 # distutils: define_macros = NPY_TARGET_VERSION=NPY_2_0_API_VERSION
 # Inner loops of ufuncs of up to three operands of several types and with several results: SciPy's, modf, divmod, ldexp.
-# May import: numpy (as C and Python), backends.numpy.lanes, backends.numpy.loops.
+# May import: numpy (as C and Python), backends.numpy.lanes, backends.numpy.ndarrays, backends.numpy.loops.
 #
 # Note [Loops of any ufunc]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -25,9 +25,8 @@ import sys
 import numpy as np
 
 from arraygrad.backends.numpy.lanes cimport small_row_major
-from arraygrad.backends.numpy.loops cimport (
-    SLOT_F32, SLOT_F64, ArrayView, empty_c, empty_dense, read_number, report, same_shape, view_of,
-)
+from arraygrad.backends.numpy.ndarrays cimport ArrayView, empty_c, empty_dense, same_shape, view_of
+from arraygrad.backends.numpy.loops cimport SLOT_F32, SLOT_F64, read_number, report
 from arraygrad.engine.node import keep_for_ever
 
 cdef extern from "inner_loops.hpp" namespace "arraygrad" nogil:

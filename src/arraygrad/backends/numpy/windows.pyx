@@ -1,6 +1,6 @@
 # Sliding windows of plain arrays: where they lie, what their rule adds up, and the gradients of slices of them.
 # May import: engine.arrayops, engine.evaluate, engine.input_buffer, engine.node, core.op, backends.numpy.elementwise,
-# backends.numpy.loops.
+# backends.numpy.ndarrays, backends.numpy.loops.
 #
 # Note [Regions of windows]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -21,10 +21,10 @@ from libc.stdint cimport int64_t
 import numpy as np
 
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_value, set_out
-from arraygrad.backends.numpy.loops cimport (
-    ArrayView, copy_into, empty_c, item_size, mirrored, not_captured, positions_of, report, same_shape, strided,
-    view_of, zeros_c,
+from arraygrad.backends.numpy.ndarrays cimport (
+    ArrayView, copy_into, empty_c, mirrored, positions_of, same_shape, strided, view_of, zeros_c,
 )
+from arraygrad.backends.numpy.loops cimport item_size, not_captured, report
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.evaluate cimport leave_partial
 from arraygrad.engine.input_buffer cimport PartialGradient

@@ -13,7 +13,7 @@ from scipy import integrate
 
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
-from arraygrad.implicit.collocation import Again, Stepped
+from arraygrad.implicit.collocation import Again, Evaluated, Stepped
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, solving
 from arraygrad.implicit.ivp import solve_ivp as implicit_ivp
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
@@ -288,12 +288,10 @@ class _Times:
 def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None, mu=None, rtol=None, atol=None,
             tcrit=None, h0=0.0, hmax=0.0, hmin=0.0, ixpr=0, mxstep=0, mxhnil=0, mxordn=12, mxords=5, printmessg=0,
             tfirst=False):  # fmt: skip
-    if Dfun is not None:
-        jac = plain(Dfun, Arguments(bound("scipy.integrate.odeint", args)).raw())
-        Dfun = jac if tfirst else lambda t, y: jac(y, t)
+    theirs = None if Dfun is None else plain(Dfun, Arguments(bound("scipy.integrate.odeint", args)).raw())
     slope = func if tfirst else _swapped(func)
     if tracked(t):
-        slope, args, Dfun = _timed(slope, np.asarray(raw(t), dtype=float)), (*args, t), None
+        slope, args, theirs = _timed(slope, np.asarray(raw(t), dtype=float)), (*args, t), None
     given, parameters = lifted("scipy.integrate.odeint", slope, args)
     f, y0 = array_function(given), _initial(y0)
     arguments = Arguments((y0, *parameters))
@@ -308,25 +306,29 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
         with solving("scipy.integrate.odeint", f, rest) as right_side:
             return np.asarray(solve(right_side, np.concatenate([times[:1], at]), 0)).T[:, 1:]
 
-    def solve(slope, times, full_output):
+    def solve(slope, times, full_output, order=True):
+        Dfun = theirs if theirs is None or order == bool(tfirst) else lambda a, b: theirs(b, a)
         return integrate.odeint(
             slope, start, times, (), Dfun, col_deriv, full_output, ml, mu, rtol, atol, tcrit, h0, hmax, hmin, ixpr,
-            mxstep, mxhnil, mxordn, mxords, printmessg, True,
+            mxstep, mxhnil, mxordn, mxords, printmessg, order,
         )  # fmt: skip
 
     with solving("scipy.integrate.odeint", f, rest) as right_side:
         noted = steps is not None and not stepped
-        found = solve(steps.noting(right_side) if noted else right_side, times, full_output)
-    values = found[0] if full_output else found
+        found = _evaluated(steps, right_side, times, solve) if noted else solve(right_side, times, full_output)
+    values, told = found if full_output or noted else (found, {})
     result = types.SimpleNamespace(t=times, y=np.ascontiguousarray(values.T))
     settings = {"method": "LSODA", "rtol": 1e-8 if rtol is None else float(np.min(rtol)),
                 "atol": 1e-8 if atol is None else float(np.min(atol))}  # fmt: skip
     jumps = None
     if steps is not None:
-        jumps = Jumps("scipy.integrate.odeint", f, arguments, steps, again, 0 if stepped else len(steps.times))
+        jumps = Jumps("scipy.integrate.odeint", f, arguments, steps, again, steps.evaluations)
     # A slope in differentiated times has corners at them: its derivative there is that of neither side, and collocation
     # reads the slope where steps end. The adjoint equation is integrated between the times then.
-    solution = Again(steps.times, start, again) if steps is not None and not stepped and not tracked(t) else None
+    solution = None
+    if noted and not tracked(t):
+        adams = "nje" in told and not np.any(told["nje"])  # Newton's method leaves no slopes that fit the values
+        solution = Evaluated(steps.points, start, again) if adams else Again(steps.times, start, again)
     if stepped:
 
         def take(cls):
@@ -346,7 +348,20 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
         solution = steps.solution = Stepped(start, take, steps.add)
     problem = Checked(f, (times[0], times[-1], times), result, arguments, settings, jumps, solution)
     y = ag.matrix_transpose(arguments.attach(problem))
-    return (y, found[1]) if full_output else y
+    return (y, told) if full_output else y
+
+
+def _evaluated(steps, right_side, times, solve):
+    """What odeint gives, with full output; evaluations of the right side are noted in `steps`."""
+    slope, order = steps.noting(right_side)
+    try:
+        found = solve(slope, times, True, order)
+    except Exception:  # looked at below
+        found = None
+    if found is None or not steps.plain():
+        slope, order = steps.noting(right_side, directly=False)
+        found = solve(slope, times, True, order)
+    return found
 
 
 def _timed(func, times):
@@ -372,4 +387,5 @@ def _swapped(func):
         return func(y, t, *args)
 
     slope.__name__ = getattr(func, "__name__", "func")
+    slope.of_swapped = func
     return slope

@@ -17,7 +17,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import Arguments, as_tensor, raw_function
 from arraygrad.scipy._callbacks import lifted
 from arraygrad.scipy._declare import raw
-from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy.integrate._adaptive import MATH_ERRORS, integral_of_a_gradient, no_value, warn
 from arraygrad.scipy.integrate._chapter import CHAPTER, NAMES
 from arraygrad.scipy.integrate._verified import is_refuted, one_sided
@@ -27,7 +27,10 @@ __all__ = []
 
 LEIBNIZ = "Leibniz' rule"
 JUMPS = "the gradient under the integral is not that of the integral: the function jumps where an argument says"
-JUMPS_ADVICE = "Divide the integral there: two, with the place as a limit, each of what holds on its own side"
+JUMPS_ADVICE = (
+    "Divide the integral there: quad(..., points=[place]), or two, with the place as a limit, each of what holds on "
+    "its own side"
+)
 # Evaluations of QUADPACK's rules for one interval: 21, or 15 at each end of an infinite one.
 _ONE_INTERVAL, _FINE = 30, 1e-6
 
@@ -62,9 +65,18 @@ class _Integral:
                     return f(x, *rest)
 
                 of.differentiates = True  # the function may well be constant at some x
-                _, back = vjp(of, *values)
-                parts = back(cotangent)
-                return ag.concat([ag.reshape(ag.asarray(part), (-1,)) for part in parts])
+
+                def slopes():
+                    return ag.concat([ag.reshape(ag.asarray(part), (-1,)) for part in vjp(of, *values)[1](cotangent)])
+
+                flat = slopes()
+                if not np.all(np.isfinite(raw(flat))):
+                    # x**3 / (exp(x) - 1) at large x: its slope is 0 * inf, and tends to 0. Differences of integrals
+                    # look at what comes of it.
+                    with ag.zero_annihilates():
+                        again = slopes()
+                    flat = again if np.all(np.isfinite(raw(again))) else flat
+                return flat
 
             whole = _vector(self.name, integrand, lower, upper, (g, *[t for _, t in inner]), self.tolerances,
                             self.points)  # fmt: skip
@@ -127,6 +139,12 @@ def _quad(func, a, b, args=(), full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, li
     if weight is not None or complex_func:
         raise NotDifferentiable("arraygrad.scipy.integrate.quad: integrals with a weight have no rule")
     f, parameters = lifted("scipy.integrate.quad", func, args)
+    if points is not None and holds_tensor(points, grad=True):
+        places = [float(raw(place)) for place in points]
+        plain = raw_function("scipy.integrate.quad", f, [raw(p) for p in parameters])
+        theirs = integrate.quad(plain, raw(a), raw(b), (), full_output, epsabs, epsrel, limit, places)
+        parts = _divided(f, a, b, points, parameters, epsabs, epsrel, limit)
+        return (sum(parts[1:], parts[0]), *theirs[1:])
     arguments = Arguments((a, b, *parameters))
     lower, upper, *rest = arguments.raw()
     function, count = raw_function("scipy.integrate.quad", f, rest), itertools.count()
@@ -143,12 +161,24 @@ def _quad(func, a, b, args=(), full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, li
     return (arguments.attach(problem), *found[1:])
 
 
+def _divided(f, a, b, points, parameters, epsabs, epsrel, limit):
+    """The integrals between the points, which are limits: what jumps where a point says has its derivative, too."""
+    low, high = sorted((float(raw(a)), float(raw(b))))
+    inside = {float(raw(place)): place for place in points}
+    order = sorted((value for value in inside if low < value < high), reverse=float(raw(a)) > float(raw(b)))
+    ends = [a, *[inside[value] for value in order], b]
+    return [
+        _quad(f, start, end, tuple(parameters), 0, epsabs, epsrel, limit)[0] for start, end in itertools.pairwise(ends)
+    ]
+
+
 @CHAPTER.composition("quad_vec", "a b args", LEIBNIZ)
 def _quad_vec(f, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=100e6, limit=10000, workers=1, points=None,
               quadrature=None, full_output=False, *, args=()):  # fmt: skip
     function, parameters = lifted("scipy.integrate.quad_vec", f, args)
     arguments = Arguments((a, b, *parameters))
     lower, upper, *rest = arguments.raw()
+    points = None if points is None else [float(raw(place)) for place in points]
     found = integrate.quad_vec(raw_function("scipy.integrate.quad_vec", function, rest), lower, upper, epsabs, epsrel,
                                norm, cache_size, limit, workers, points, quadrature, full_output)  # fmt: skip
     problem = _Integral("scipy.integrate.quad_vec", function, np.asarray(found[0]), arguments,
@@ -159,7 +189,7 @@ def _quad_vec(f, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=100e6, l
 FUNCTION, LOWER, UPPER = 0, 1, 2  # what the inner integral of dblquad asks for
 
 
-@CHAPTER.composition("dblquad", "a b args", LEIBNIZ)
+@CHAPTER.composition("dblquad", "a b gfun hfun args", LEIBNIZ)
 def _dblquad(func, a, b, gfun, hfun, args=(), epsabs=1.49e-8, epsrel=1.49e-8):
     # The function and its limits are lifted together, as all three may read the same values of the program. Limits that
     # are numbers are parameters.

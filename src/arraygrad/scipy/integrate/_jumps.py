@@ -21,7 +21,7 @@ import warnings
 import numpy as np
 from scipy import integrate
 
-from arraygrad.implicit.common import ConvergenceError, noting_class, solving
+from arraygrad.implicit.common import NUMBERS, ConvergenceError, noting_class, solving
 from arraygrad.implicit.ivp import _Problem
 from arraygrad.implicit.ivp import noted as noting_steps
 from arraygrad.scipy._declare import raw
@@ -35,7 +35,10 @@ ADVICE = (
 )
 # (1) How many components, or random sums of them, are looked at; how much faster than nearby slopes are to change;
 # how many units of rounding are no change.
-_SUMS, _SPIKE, _LOST = 8, 1.5, 8.0
+_SUMS, _SPIKE, _LOST = 12, 1.5, 8.0
+_WRITTEN = frozenset((np.ndarray, list))  # results that a right side may fill again
+_LISTS = frozenset((list, tuple))
+_TAKEN = frozenset((np.ndarray, *_LISTS, *NUMBERS))  # results that SciPy takes as they are
 # (2) Pieces of a stretch; what has to be left of a change of the right side after halving, and in the last halvings.
 _PIECES, _EARLY, _LAST, _LEFT, _MOVE = 4, 3, 10, 0.6, 1e-6
 # Stretches without a jump that are looked at: at least, at most, and one for so many evaluations of the solution.
@@ -67,34 +70,75 @@ class Steps:
         self._times.append(t)
         self._values.append(self._summed(y))
 
-    def noting(self, right_side):
-        """For a solver that does not tell its steps: the right side, whose evaluations are noted."""
-        summed, note = self._summed, self._noted.append
+    def noting(self, right_side, directly=True):
+        """(function, its order), for a solver that does not tell its steps: evaluations of the right side are noted.
+
+        The order is True for f(t, y), False for f(y, t). `directly`: without a look at results; `plain` says whether
+        that was right.
+        """
+        self._noted.clear()
+        note = self._noted.append
         if self.sums is not None:
+            summed = self._summed
 
             def noted(t, y):
                 found = right_side(t, y)
                 note((t, summed(y), summed(np.asarray(found))))
                 return found
 
-            return noted
+            return noted, True
+        now, args = right_side.parts if directly else (right_side, ())
+        inner = getattr(now, "of_swapped", None)
+        if inner is not None:
+
+            def noted_swapped(y, t):
+                found = inner(y, t, *args)
+                note((t, y.tobytes(), found.copy() if type(found) in _WRITTEN else found))
+                return found
+
+            return noted_swapped, False
 
         def noted_whole(t, y):
-            found = right_side(t, y)
-            note((t, y.copy(), found.copy() if type(found) in (np.ndarray, list) else found))
+            found = now(t, y, *args)
+            note((t, y.tobytes(), found.copy() if type(found) in _WRITTEN else found))
             return found
 
-        return noted_whole
+        return noted_whole, True
+
+    def plain(self):
+        """Whether all that was noted are arrays of NumPy, or lists and tuples of numbers."""
+        results = [found for _, _, found in self._noted]
+        kinds = set(map(type, results))
+        if not _TAKEN.issuperset(kinds):
+            return False
+        if not kinds <= _LISTS:
+            results = [found for found in results if type(found) in _LISTS]
+        return NUMBERS.issuperset(map(type, itertools.chain.from_iterable(results)))
 
     def _take(self):
         """The noted evaluations as steps: those before one at a time that is not later were rejected."""
-        if self._noted:
-            times, values, slopes = (np.asarray(part) for part in zip(*self._noted, strict=True))
-            way = self.way * times
-            later = np.minimum.accumulate(way[::-1])[::-1]
-            kept = np.append(way[:-1] < later[1:], True)
-            self._times, self._values, self._slopes = times[kept], values[kept], slopes[kept]
-            self._noted = []
+        if not self._noted:
+            return
+        times, values, slopes = zip(*self._noted, strict=True)
+        times, self._noted = np.asarray(times), []
+        way = self.way * times
+        later = np.minimum.accumulate(way[::-1])[::-1]
+        kept = np.flatnonzero(np.append(way[:-1] < later[1:], True))
+        self._times, at = times[kept], kept.tolist()
+        self._slopes = np.array(_flat([slopes[i] for i in at]), dtype=float).reshape(len(at), -1)
+        if self.sums is None:
+            self._values = np.frombuffer(b"".join([values[i] for i in at]), float).reshape(len(at), -1)
+        else:
+            self._values = np.asarray([values[i] for i in at])
+
+    def points(self):
+        """(times (m,), values (m, n), slopes (m, n)) of noted evaluations of a whole right side."""
+        return self.times, self.values, np.asarray(self.slopes, dtype=float).reshape(self.values.shape)
+
+    @property
+    def evaluations(self):
+        """How many evaluations of the right side were noted, or steps."""
+        return len(self._noted) or len(self._times)
 
     @property
     def times(self):
@@ -148,6 +192,11 @@ class Steps:
         return found
 
 
+def _flat(found):
+    """The numbers of lists, which makes an array of them twice as fast; anything else as it is."""
+    return list(itertools.chain.from_iterable(found)) if set(map(type, found)) == {list} else found
+
+
 class _Solved(dict):
     """The solution at the ends of stretches, by time, solved for once more."""
 
@@ -194,7 +243,7 @@ class Checked(_Problem):
     def pull(self, g, y, arrays):
         """As the problem's, or nan with a warning."""
         gradients = super().pull(g, y, arrays)
-        if self.jumps is None or not self.jumps.moving():
+        if self.jumps is None or getattr(self.trajectory, "jumpless", False) or not self.jumps.moving():
             return gradients
         said = self.refuted(np.asarray(raw(g)), [np.asarray(raw(part)) for part in gradients])
         if not said:

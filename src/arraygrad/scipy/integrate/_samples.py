@@ -135,10 +135,11 @@ def _subintegrals(y, gaps):
 def _cumulative_simpson(y, *, x=None, dx=1.0, axis=-1, initial=None):
     (y,) = own(axis, y)
     n = raw(y).shape[-1]
-    gaps = ag.broadcast_to(_gaps(x, dx, axis, y.ndim), (*raw(y).shape[:-1], n - 1))
-    if n < 3:
+    gaps = _gaps(x, dx, axis, y.ndim)
+    if n < 3:  # by cumulative_trapezoid, where dx may have longer axes than y
         found = _cumulative_trapezoid_of(y, gaps)
     else:
+        gaps = ag.broadcast_to(gaps, (*raw(y).shape[:-1], n - 1))
         ahead = _subintegrals(y, gaps)
         behind = ag.flip(_subintegrals(ag.flip(y, axis=-1), ag.flip(gaps, axis=-1)), axis=-1)
         # The parabola that begins at an even place serves two intervals; the last one serves the last.

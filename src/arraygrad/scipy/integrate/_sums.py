@@ -129,22 +129,58 @@ def _outermost(f, given, depth):
 REGISTRY.pop("integrate._iterated")  # no function of SciPy's
 
 
+def _moves(bounds):
+    """Whether a gradient reaches one of the limits, or what it reads."""
+    return any(tracked(bound) or (callable(bound) and depends(bound)) for pair in bounds for bound in pair)
+
+
 def _nested(name, f, a, b, bounds, parameters, tolerances, known):
-    if any(tracked(bound) or (callable(bound) and depends(bound)) for pair in bounds for bound in pair):
-        raise NotDifferentiable(f"arraygrad.scipy.integrate.{name}: inner limits require grad; nest quad or dblquad")
+    if _moves(bounds):
+        raise NotDifferentiable(
+            f"arraygrad.scipy.integrate.{name}: inner limits require grad: use dblquad or tplquad, or write the inner "
+            "integrals as quad(...)[0]"
+        )
     plain = [tuple(raw(bound) for bound in pair) for pair in bounds]
     return _iterated(a, b, tuple(parameters), f, _Region(f"scipy.integrate.{name}", plain, tolerances, known))
 
 
-@CHAPTER.composition("tplquad", "a b args", LEIBNIZ)
+@CHAPTER.composition("tplquad", "a b gfun hfun qfun rfun args", LEIBNIZ)
 def _tplquad(func, a, b, gfun, hfun, qfun, rfun, args=(), epsabs=1.49e-8, epsrel=1.49e-8):
+    bounds = [(gfun, hfun), (qfun, rfun)]
+    if _moves(bounds):
+        return _in_the_unit_square(func, a, b, gfun, hfun, qfun, rfun, args, epsabs, epsrel)
     f, parameters = lifted("scipy.integrate.tplquad", func, args)
     values = [raw(p) for p in parameters]
-    bounds = [(gfun, hfun), (qfun, rfun)]
     plain = [raw(bound) for pair in bounds for bound in pair]
     found = integrate.tplquad(lambda *at: raw(f(*at, *values)), raw(a), raw(b), *plain, (), epsabs, epsrel)
     tolerances = {"epsabs": epsabs, "epsrel": epsrel}
     return (_nested("tplquad", f, a, b, bounds, parameters, tolerances, found[0]), *found[1:])
+
+
+def _in_the_unit_square(func, a, b, gfun, hfun, qfun, rfun, args, epsabs, epsrel):
+    """tplquad whose inner limits have a gradient: the inner variables run from 0 to 1, so that no limit moves."""
+    limits = (gfun, hfun, qfun, rfun)
+    numbers = [0.0 if callable(limit) else limit for limit in limits]
+
+    # The function and its limits are lifted together, as all may read the same values of the program.
+    def stretched(w, v, x, *values):
+        *values, g, h, q, r = values
+        low, high = gfun(x) if callable(gfun) else g, hfun(x) if callable(hfun) else h
+        y = low + (high - low) * v
+        below, above = qfun(x, y) if callable(qfun) else q, rfun(x, y) if callable(rfun) else r
+        return func(below + (above - below) * w, y, x, *values) * (high - low) * (above - below)
+
+    if not all(np.isfinite(raw(number)) for number in numbers):
+        raise NotDifferentiable(
+            "arraygrad.scipy.integrate.tplquad: inner limits require grad, and one of them is infinite: write the "
+            "inner integrals as quad(...)[0]"
+        )
+    f, parameters = lifted("scipy.integrate.tplquad", stretched, (*args, *numbers))
+    given = [raw(p) for p in args]
+    at = [(lambda *at, limit=limit: raw(limit(*at))) if callable(limit) else raw(limit) for limit in limits]
+    found = integrate.tplquad(lambda *at: raw(func(*at, *given)), raw(a), raw(b), *at, (), epsabs, epsrel)
+    tolerances = {"epsabs": epsabs, "epsrel": epsrel}
+    return (_nested("tplquad", f, a, b, [(0.0, 1.0), (0.0, 1.0)], parameters, tolerances, found[0]), *found[1:])
 
 
 @CHAPTER.composition("nquad", "ranges args", LEIBNIZ + "; the last of ranges")

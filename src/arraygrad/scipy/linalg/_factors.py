@@ -323,33 +323,47 @@ def _eigvalsh_tridiagonal(d, e, select="a", select_range=None):
 # -- polar decomposition, and bases ----------------------------------------------------------------------------------
 
 
-@by_composition("polar", "a", "definition, by sqrtm", core="a(m,n)->(m,n),(p,p)")
-def _polar(a, side="right"):
-    a = ag.asarray(a)
+def _unitary_gradient(g, u, a):
+    """The gradient by `a` of its unitary polar factor `u`, where `g` is that by `u`.
+
+    With P = u^H a, a change da of `a` with full rank changes `u` by u W + (1 - u u^H) da P^-1, where W P + P W is
+    u^H da - da^H u: what divides is sums of two singular values, so one of a square real `a` may be tiny.
+    """
     m, n = shape_of(a)[-2:]
-    # The smaller of the two squares has full rank; the root of the larger one would have no derivative.
-    if m >= n:
-        root = NAMES["sqrtm"](ag.matmul(adjoint(a), a))
-        u = _right_solve(a, root)
-    else:
-        root = NAMES["sqrtm"](ag.matmul(a, adjoint(a)))
-        u = ag.linalg.solve(root, a)
-    if (side == "right") == (m >= n):
-        return u, root
-    return u, ag.matmul(adjoint(u), a) if side == "right" else ag.matmul(a, adjoint(u))
+    if m < n:
+        return adjoint(_unitary_gradient(adjoint(g), adjoint(u), adjoint(a)))
+    p = ag.matmul(adjoint(u), a)
+    p = 0.5 * (p + adjoint(p))
+    inner = ag.matmul(adjoint(u), g)
+    w = NAMES["solve_sylvester"](p, p, inner - adjoint(inner))
+    found = ag.matmul(u, 0.5 * (w - adjoint(w)))
+    return found if m == n else found + _right_solve(g - ag.matmul(u, inner), p)
 
 
-@by_composition("orthogonal_procrustes", "A B", "Schoenemann (1966), by sqrtm", core="A(m,n),B(m,n)->(n,n),()")
-def _orthogonal_procrustes(A, B):
-    m = ag.matmul(adjoint(ag.asarray(A)), ag.asarray(B))
-    n = shape_of(m)[-1]
-    if np.any(np.linalg.matrix_rank(np.asarray(raw(m))) < n):
+@by_rule("polar", "a", "Higham (1986)", core="a(m,n)->(m,n),(p,p)")
+def _polar(g, ans, a, side="right"):
+    (g_u, g_p), (u, _), a = g, ans, ag.asarray(a)
+    found = 0.0
+    if g_p is not None:  # p = u^H a, or a u^H
+        h = 0.5 * (g_p + adjoint(g_p))
+        found, g_more = (ag.matmul(u, h), ag.matmul(a, h)) if side == "right" else (ag.matmul(h, u), ag.matmul(h, a))
+        g_u = g_more if g_u is None else g_u + g_more
+    return found + _unitary_gradient(g_u, u, a)
+
+
+@by_rule("orthogonal_procrustes", "A B", "Schoenemann (1966); Higham (1986)", core="A(m,n),B(m,n)->(n,n),()")
+def _orthogonal_procrustes(g, ans, A, B):
+    (g_u, g_sum), (u, _), A, B = g, ans, ag.asarray(A), ag.asarray(B)
+    product, n = ag.matmul(adjoint(A), B), shape_of(u)[-1]
+    if g_u is not None and np.any(np.linalg.matrix_rank(np.asarray(raw(product))) < n - 1):
         raise NotDifferentiable(
-            f"arraygrad.scipy.linalg.orthogonal_procrustes: the rank of A^H B is less than {n}, so the matrix that "
+            f"arraygrad.scipy.linalg.orthogonal_procrustes: the rank of A^H B is less than {n - 1}, so the matrix that "
             "maps A to B is one of many, which has no derivative: give both at least as many rows as columns"
         )
-    p = NAMES["sqrtm"](ag.matmul(adjoint(m), m))
-    return _right_solve(m, p), ag.real(ag.linalg.trace(p)) if is_complex(p) else ag.linalg.trace(p)
+    found = 0.0 if g_u is None else _unitary_gradient(g_u, u, product)
+    if g_sum is not None:
+        found = found + ag.asarray(g_sum)[..., None, None] * u
+    return {"A": lambda: ag.matmul(B, adjoint(found)), "B": lambda: ag.matmul(A, found)}
 
 
 no_rule(

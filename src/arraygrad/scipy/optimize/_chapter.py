@@ -1,13 +1,14 @@
 """The chapter that functions of scipy.optimize are declared in, and the node of a solution.
 
-May import: autograd, core.tensor, implicit, scipy._declare, scipy._callbacks, scipy._guards, scipy._told, numpy, SciPy.
+May import: autograd, core.constructors, implicit, scipy._declare, scipy._callbacks, scipy._guards, scipy._told, numpy,
+SciPy.
 """
 
 import numpy as np
 from scipy import optimize
 
 from arraygrad.autograd import Function
-from arraygrad.core.tensor import asarray
+from arraygrad.core.constructors import asarray
 from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, raw_function
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
 from arraygrad.scipy._callbacks import bound, lifted, tracked

@@ -1,6 +1,6 @@
 """Everyday calls of common distributions, recorded as one node: points inside of the support, in double precision.
 
-May import: autograd, core.tensor, scipy._everyday, scipy.stats._continuous, scipy.stats._discrete,
+May import: autograd, core.constructors, core.tensor, scipy._everyday, scipy.stats._continuous, scipy.stats._discrete,
 scipy.stats._univariate, numpy, SciPy.
 
 SciPy's methods look where points are outside of the support and parameters refused, choose the others, and put their
@@ -15,7 +15,8 @@ from scipy import special, stats
 
 from arraygrad.autograd import grad as gradients_of
 from arraygrad.autograd.grad_mode import enable_grad
-from arraygrad.core.tensor import Tensor, asarray
+from arraygrad.core.constructors import asarray
+from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY
 from arraygrad.scipy._everyday import Agreeing, declared_gradient, everyday, gradient_of, named_rule
 from arraygrad.scipy.stats import _continuous, _discrete  # noqa: F401 (declare what is served here)

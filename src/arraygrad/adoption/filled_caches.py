@@ -1,0 +1,190 @@
+"""Caches whose keys are whole numbers or text that is made of a value: what an earlier call has put there is told.
+
+May import: adoption.exchange, adoption.text_names, autograd.python_numbers, autograd.source_locations, core.convert,
+core.tensor, the standard library, numpy.
+
+Note [Filled caches]
+~~~~~~~~~~~~~~~~~~~~
+`k = int(x * 1e6)`, `if k not in CACHE: CACHE[k] = x * x`: the key holds no gradient, and what an earlier call has put
+there is a constant. A Tensor as a key is looked up by identity, so such a cache computes anew and says nothing.
+(1) The code of a function that fills a dict under such a key, and reads the dict, is rewritten (Note [Code that is
+    rewritten]): `int(...)` and its like, in the key, note what they make of a followed Tensor. Numbers in text are
+    noted anyhow: Note [Numbers read from text].
+(2) What is found in a dict under a noted key, and is no value that the running transform follows, is told.
+(3) What is computed of the key alone has no other derivative: `CACHE[k] = table(k)` says nothing. Nor do lists and
+    arrays that are indexed by such a number, nor dicts that the function makes itself.
+Guarded by tests/adoption/test_filled_caches.py.
+"""
+
+import ast
+import sys
+
+import numpy
+
+from arraygrad.adoption.exchange import TEXTS, is_on
+from arraygrad.adoption.text_names import numbers_written
+from arraygrad.autograd.python_numbers import followed_by
+from arraygrad.autograd.source_locations import SourceLocation, warn_at
+from arraygrad.core.convert import RUNNING
+from arraygrad.core.tensor import Tensor
+
+__all__ = ["Caches", "item", "key_made", "looked_up"]
+
+# Names of functions that make whole numbers and text, of which keys are made.
+_CUTS = frozenset("ceil floor int rint round trunc".split())
+_TEXTS = frozenset("format hash repr str".split())
+_LOOKS = frozenset(("get", "setdefault", "pop"))
+_PLAIN = (float, complex, numpy.floating, numpy.complexfloating)
+_MANY = 4096
+_keys: dict = {}  # a key -> id of the transform that ran when it was made of a followed value
+
+
+class Caches:
+    """The caches that a function fills, as the syntax of the function tells."""
+
+    def __init__(self, function):
+        self._assigned = {}  # name -> what is assigned to it
+        filled = []  # (syntax of the dict, of the key, of the value)
+        looked = set()
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr):
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    if isinstance(target, ast.Name):
+                        self._assigned.setdefault(target.id, []).append(node.value)
+                    elif isinstance(target, ast.Subscript):
+                        filled.append((target.value, target.slice, node.value))
+            elif isinstance(node, ast.Call) and getattr(node.func, "attr", None) in _LOOKS and node.args:
+                looked.add(ast.dump(node.func.value))
+                if node.func.attr == "setdefault" and len(node.args) == 2:
+                    filled.append((node.func.value, *node.args))
+            elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+                looked.add(ast.dump(node.comparators[0]))
+            elif isinstance(node, ast.Try):
+                looked.update(ast.dump(part.value) for part in ast.walk(node) if isinstance(part, ast.Subscript))
+        self.dicts = set()  # how those are written
+        self.keys = set()  # ids of the syntax of calls that make keys
+        looked = {text.replace("Store()", "Load()") for text in looked}
+        for holder, key, value in filled:
+            text = ast.dump(holder).replace("Store()", "Load()")
+            made = self._made(key)
+            if text in looked and not self._is_new(holder) and made and not self._is_of_key(value, key):
+                self.dicts.add(text)
+                self.keys.update(id(call) for call in made if _name_called(call) in _CUTS)
+
+    def _parts(self, node):
+        """The syntax of an expression, with that of what its names are assigned from."""
+        yield from ast.walk(node)
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name):
+                for value in self._assigned.get(part.id, ()):
+                    yield from ast.walk(value)
+
+    def _made(self, key):
+        """The calls and texts in a key that hold no gradient."""
+        return [
+            part
+            for part in self._parts(key)
+            if isinstance(part, ast.JoinedStr)
+            or (isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod))
+            or (isinstance(part, ast.Call) and _name_called(part) in _CUTS | _TEXTS)
+        ]
+
+    def _is_new(self, holder):
+        """Whether the function itself makes what it fills."""
+        if not isinstance(holder, ast.Name):
+            return False
+        made = self._assigned.get(holder.id, ())
+        return any(
+            isinstance(value, ast.Dict | ast.DictComp | ast.List | ast.ListComp)
+            or (isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("dict", "list"))
+            for value in made
+        )
+
+    def _is_of_key(self, value, key):
+        """Whether a value is computed of the key alone (3)."""
+        if isinstance(value, ast.Name) and value.id in self._assigned:
+            value = ast.Tuple(self._assigned[value.id], ast.Load())
+        called = {id(node.func) for node in ast.walk(value) if isinstance(node, ast.Call)}
+        inner = {id(part) for made in self._made(key) for part in ast.walk(made)}  # what the key is made of
+        of_key = {part.id for part in ast.walk(key) if isinstance(part, ast.Name) and id(part) not in inner} | {"self"}
+        named = {part.id for part in ast.walk(value) if isinstance(part, ast.Name) and id(part) not in called}
+        of_modules = {
+            part.value.id
+            for part in ast.walk(value)
+            if isinstance(part, ast.Attribute) and id(part) in called and isinstance(part.value, ast.Name)
+        }
+        return bool(named & of_key) and named <= of_key | of_modules
+
+
+def _name_called(node):
+    func = getattr(node, "func", None)
+    return getattr(func, "id", getattr(func, "attr", None))
+
+
+def key_made(function, *args, **kwargs):
+    """What a function makes of its arguments, noted as a key where one of them is followed (1)."""
+    made = function(*args, **kwargs)
+    if RUNNING and is_on() and any(map(_is_followed, args)):
+        if len(_keys) > _MANY:
+            _keys.clear()
+        try:
+            _keys[made] = id(next(reversed(RUNNING.values())))
+        except (TypeError, StopIteration, RuntimeError):  # it is no key, or a transform of another thread has ended
+            pass
+    return made
+
+
+def _is_followed(x):
+    return isinstance(x, Tensor) and x.requires_grad and bool(followed_by(x))
+
+
+def item(holder, key):
+    """`holder[key]`."""
+    found = holder[key]
+    if RUNNING and isinstance(holder, dict):
+        _tell(found, key, sys._getframe(1))
+    return found
+
+
+def looked_up(method, key, *default):
+    """`holder.get(key)` and its like."""
+    found = method(key, *default)
+    if RUNNING and isinstance(getattr(method, "__self__", None), dict):
+        _tell(found, key, sys._getframe(1))
+    return found
+
+
+def _tell(found, key, frame):
+    if not is_on() or not _is_noted(key) or not _is_constant(found):
+        return
+    at = SourceLocation(frame)
+    warn_at(
+        at,
+        f"{at}: a cache holds a value of an earlier call, under a key that was made of what is being differentiated. "
+        "The key holds no gradient, and what is found there is a constant: its part of the gradient is missing. Empty "
+        "the cache where the function begins, or make it there; arraygrad.stop_gradient(x) in the key where a constant "
+        "is meant",
+    )
+
+
+def _is_noted(key):
+    if isinstance(key, tuple):
+        return any(map(_is_noted, key))
+    if isinstance(key, str):
+        return bool(TEXTS) and any(number in TEXTS for number in numbers_written(key))
+    if isinstance(key, Tensor):
+        return False
+    try:
+        trace = _keys.get(key)
+    except TypeError:
+        return False
+    return trace is not None and any(id(one) == trace for one in list(RUNNING.values()))
+
+
+def _is_constant(found):
+    """Whether a value has numbers, and none that a running transform follows."""
+    if isinstance(found, list | tuple):
+        return any(map(_is_constant, found)) and not any(map(_is_followed, found))
+    if isinstance(found, Tensor):
+        return found.dtype.kind in "fc" and not _is_followed(found)
+    return isinstance(found, _PLAIN) or (isinstance(found, numpy.ndarray) and found.dtype.kind in "fc")
