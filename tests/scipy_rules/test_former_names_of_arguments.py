@@ -83,4 +83,5 @@ def test_the_list_is_whole():
     for module in public_modules():
         of = importlib.import_module(f"scipy.{module}")
         found |= {f"{module}.{name}" for name in dir(of) if former_names(getattr(of, name))}
-    assert found & REGISTRY.keys() == CALLS.keys()
+    served = {name for name in found & REGISTRY.keys() if REGISTRY[name].constant or not REGISTRY[name].reason}
+    assert served == CALLS.keys()
