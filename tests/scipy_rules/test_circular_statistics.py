@@ -26,7 +26,5 @@ def test_spread_of_one_observation_has_no_slope(name, axis, keepdims, policy):
 
 def test_spread_of_two_observations_has_the_slope_of_differences():
     x, step = np.array([0.4, 1.9]), 1e-6
-    wanted = [
-        (scipy.stats.circstd(x + step * e) - scipy.stats.circstd(x - step * e)) / (2.0 * step) for e in np.eye(2)
-    ]
+    wanted = [(scipy.stats.circstd(x + step * e) - scipy.stats.circstd(x - step * e)) / (2.0 * step) for e in np.eye(2)]
     np.testing.assert_allclose(ag.grad(st.circstd)(x), wanted, rtol=1e-8)
