@@ -78,6 +78,10 @@ for _select, _range in (("a", None), ("i", (1, 2)), ("v", (0.0, 4.0)), ("Index",
            call=lambda f, d, e, s=_select, r=_range: f(d, e, True, select=s, select_range=r))  # fmt: skip
 sample("linalg.polar", S)
 sample("linalg.polar", WIDE, call=lambda f, a: f(a, side="left"))
+for _side in ("left", "right"):
+    sample("linalg.polar", WIDE, call=lambda f, a, side=_side: f(a, side=side))
+    sample("linalg.polar", TALL, call=lambda f, a, side=_side: f(a, side=side))
+    sample("linalg.polar", spread(2, 4, seed=4), call=lambda f, a, side=_side: f(a, side=side))
 sample("linalg.orthogonal_procrustes", TALL, spread(4, 3))
 sample("linalg.solve_banded", np.stack([spread(4, low=0.2, high=0.8), 4.0 + X, spread(4, low=0.2, high=0.8, seed=3)]),
        spread(4, 2), call=lambda f, ab, b: f((1, 1), ab, b))  # fmt: skip

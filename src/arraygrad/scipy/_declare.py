@@ -577,7 +577,8 @@ def _as_array(value):
     """A list as the array that SciPy makes of it; one Tensor if it holds Tensors."""
     leaves = flatten(value)[0]
     if any(isinstance(leaf, Tensor) for leaf in leaves):
-        return asarray(value)
+        several = len({numpy.shape(raw(leaf)) for leaf in leaves}) > 1  # as the factors and pivots of a matrix
+        return value if several else asarray(value)
     if all(isinstance(leaf, (int, float, complex, numpy.generic)) for leaf in leaves):
         try:
             return numpy.asarray(value)

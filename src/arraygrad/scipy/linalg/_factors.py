@@ -354,7 +354,13 @@ def _polar(g, ans, a, side="right"):
 @by_rule("orthogonal_procrustes", "A B", "Schoenemann (1966); Higham (1986)", core="A(m,n),B(m,n)->(n,n),()")
 def _orthogonal_procrustes(g, ans, A, B):
     (g_u, g_sum), (u, _), A, B = g, ans, ag.asarray(A), ag.asarray(B)
-    found = 0.0 if g_u is None else _unitary_gradient(g_u, u, ag.matmul(adjoint(A), B))
+    product, n = ag.matmul(adjoint(A), B), shape_of(u)[-1]
+    if g_u is not None and np.any(np.linalg.matrix_rank(np.asarray(raw(product))) < n - 1):
+        raise NotDifferentiable(
+            f"arraygrad.scipy.linalg.orthogonal_procrustes: the rank of A^H B is less than {n - 1}, so the matrix that "
+            "maps A to B is one of many, which has no derivative: give both at least as many rows as columns"
+        )
+    found = 0.0 if g_u is None else _unitary_gradient(g_u, u, product)
     if g_sum is not None:
         found = found + ag.asarray(g_sum)[..., None, None] * u
     return {"A": lambda: ag.matmul(B, adjoint(found)), "B": lambda: ag.matmul(A, found)}

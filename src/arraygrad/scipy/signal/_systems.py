@@ -104,16 +104,17 @@ def _states(a, b, u, times, x0, linear):
     """The state at every time, row by row."""
     n = shape_of(a)[0]
     x = ag.asarray(np.zeros(n)) if x0 is None else ag.reshape(ag.asarray(x0) + 0.0, (-1,))
-    if times[0]:
+    at = np.asarray(raw(times))
+    if at[0]:
         x = mm(LINALG["expm"](a * times[0]), x)
     rows = [x]
-    if times.size > 1:
+    if at.size > 1:
         inner, before, after = _hold(a, b, times[1] - times[0], linear)
         driven = 0.0
         if u is not None:
             driven = mm(u[:-1], ag.matrix_transpose(before))
             driven = driven + mm(u[1:], ag.matrix_transpose(after)) if linear else driven
-        for i in range(times.size - 1):
+        for i in range(at.size - 1):
             x = mm(inner, x) if u is None else mm(inner, x) + driven[i]
             rows.append(x)
     return ag.stack(rows)
@@ -147,14 +148,24 @@ def _lsim(system, U, T, X0=None, interp=True):
 
 
 def _times(name, system, T, N):
-    plain = tuple(np.asarray(raw(p)) for p in _parts(system))
-    return np.asarray(raw(T), dtype=float) if T is not None else getattr(signal, name)(plain, N=N)[0]
+    """The times of a response; without T they reach to seven time constants of the slowest mode, and are recorded."""
+    if T is not None:
+        return np.asarray(raw(T), dtype=float)
+    parts = _parts(system)
+    times = getattr(signal, name)(tuple([np.asarray(raw(p)) for p in parts]), N=N)[0]
+    modes = ag.asarray(parts[1]) if len(parts) == 3 else LINALG["eigvals"](_state_space(parts)[0])
+    rates = ag.abs(ag.real(modes))
+    if not rates.size or not np.min(np.asarray(raw(rates))):  # SciPy takes one for the rate then
+        return times
+    rate = ag.min(rates)
+    return ag.asarray(times) * (np.asarray(raw(rate)) / rate)
 
 
 @CHAPTER.by_composition("step", "system X0", VAN_LOAN)
 def _step(system, X0=None, T=None, N=None):
     times = _times("step", system, T, N)
-    return None, _squeezed(_simulated(_parts(system), np.ones(times.size), times, X0, False)[0])
+    found = _simulated(_parts(system), np.ones(np.size(raw(times))), times, X0, False)[0]
+    return times if T is None else None, _squeezed(found)
 
 
 @CHAPTER.by_composition("impulse", "system X0", VAN_LOAN)
@@ -162,7 +173,7 @@ def _impulse(system, X0=None, T=None, N=None):
     times = _times("impulse", system, T, N)
     parts = _state_space(_parts(system))
     start = ag.reshape(parts[1], (-1,)) if X0 is None else ag.reshape(parts[1] + X0, (-1,))
-    return None, _squeezed(_simulated(parts, None, times, start, False)[0])
+    return times if T is None else None, _squeezed(_simulated(parts, None, times, start, False)[0])
 
 
 def _recursion(parts, dt, u, t, x0):

@@ -250,7 +250,9 @@ def _truncnorm_mass(a, b):
     """log of the normal probability between a and b, in the tail where they lie."""
     turn = np.asarray((ag.asarray(a) > 0).numpy())
     low, high = where(turn, -b, a), where(turn, -a, b)
-    return log_difference(log_ndtr(high), log_ndtr(low))
+    open_ = np.asarray(np.isneginf(np.asarray(raw(low))))  # an end at infinity has no part, and the slope zero
+    closed = log_difference(log_ndtr(where(open_, 1.0, high)), log_ndtr(where(open_, 0.0, low)))
+    return where(open_, log_ndtr(high), closed)
 
 
 continuous("truncnorm", "a, b", lambda y, a, b: log_normal_density(y) - _truncnorm_mass(a, b), ends=lambda a, b: (a, b),

@@ -411,24 +411,22 @@ def _yeo(x, lmb):
     return ag.where(positive, boxcox1p(above, lmb), -boxcox1p(-below, 2.0 - lmb))
 
 
-def _needs_lmbda(name, lmbda):
-    if lmbda is None:
-        raise NotDifferentiable(
-            f"arraygrad.scipy.stats.{name}: the derivative needs lmbda; find it first, with "
-            "arraygrad.implicit.minimize where its own derivative is wanted"
-        )
+def _transformed(formula, name, x, lmbda):
+    """The transformation; without a power, that of greatest likelihood and the power."""
+    if lmbda is not None:
+        return formula(x, lmbda)
+    lmbda = NAMES[f"{name}_normmax"](x, **({"method": "mle"} if name == "boxcox" else {}))
+    return formula(x, lmbda), lmbda
 
 
 @declare_statistic("boxcox", "x lmbda", "Box and Cox (1964)")
 def _boxcox(x, lmbda=None):
-    _needs_lmbda("boxcox", lmbda)
-    return _box(x, lmbda)
+    return _transformed(_box, "boxcox", x, lmbda)
 
 
 @declare_statistic("yeojohnson", "x lmbda", "Yeo and Johnson (2000)")
 def _yeojohnson(x, lmbda=None):
-    _needs_lmbda("yeojohnson", lmbda)
-    return _yeo(x, lmbda)
+    return _transformed(_yeo, "yeojohnson", x, lmbda)
 
 
 @of_samples("boxcox_llf", "lmb data", "Box and Cox (1964)", samples="data")
