@@ -1,6 +1,7 @@
 """Circular statistics of single observations: their spread is zero, whatever the observation is.
 
-The class: functions x axes x keepdims x nan policies, at observations where SciPy's own resultant is 1 but for rounding.
+The class: functions x axes x keepdims x nan policies, at observations where SciPy's own resultant is 1 but for
+rounding.
 """
 
 import itertools
