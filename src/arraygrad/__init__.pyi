@@ -38,10 +38,10 @@ from arraygrad.autograd.python_numbers import stop_gradient as stop_gradient
 from arraygrad.autograd.threads import get_num_threads as get_num_threads
 from arraygrad.autograd.threads import set_num_threads as set_num_threads
 from arraygrad.core.constant_checks import set_constant_check as set_constant_check
+from arraygrad.core.constructors import asarray as asarray
+from arraygrad.core.constructors import tensor as tensor
 from arraygrad.core.tensor import Tensor as Tensor
-from arraygrad.core.tensor import asarray as asarray
 from arraygrad.core.tensor import set_saved_mutation as set_saved_mutation
-from arraygrad.core.tensor import tensor as tensor
 from arraygrad.interop.transfer import to_backend as to_backend
 from arraygrad.namespaces.namespace import namespace as namespace
 from arraygrad.ops._dtypes import FInfo as _FInfo

@@ -140,8 +140,3 @@ cdef object stacked(object items, object dtype, object device, bint requires_gra
 
 
 set_asarray(asarray)
-
-
-def metadata_of(t):
-    """GradMeta of a Tensor."""
-    return (<Tensor?>t).value.meta

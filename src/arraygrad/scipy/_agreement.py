@@ -28,7 +28,7 @@ _NEAR = {8: 1e-3, 4: 3e-2}
 # skewness is by symmetry. Arguments below one count as one.
 _ROUNDED = {8: 1e-13, 4: 2e-5}
 # Results that are roots of such differences, which SciPy computes without regard to rounding.
-_ROOTS = frozenset(("spatial.distance.jensenshannon",))
+_ROOTS = frozenset(("spatial.distance.jensenshannon", "stats.circstd"))
 
 
 def agreed(name, out, ans, g, tensors):

@@ -281,15 +281,15 @@ def is_writable(cls, name, value):
 # Results of functions in modules.
 RETURNS = {
     "arraygrad.adoption.setting.adoption_mode": "builtins.bool | builtins.tuple[builtins.str, ...]",
-    "arraygrad.core.tensor.asarray": "Tensor",
+    "arraygrad.core.constructors.asarray": "_Tensor",
     "arraygrad.core.tensor.is_grad_enabled": "builtins.bool",
     "arraygrad.core.tensor.is_inference_mode_enabled": "builtins.bool",
     "arraygrad.core.value.is_inference": "builtins.bool",
     "arraygrad.core.tensor.set_grad_mode": "builtins.bool",
     "arraygrad.core.constant_checks.set_constant_check": "builtins.str",
     "arraygrad.core.tensor.set_saved_mutation": "builtins.str",
-    "arraygrad.core.tensor.tensor": "Tensor",
-    "arraygrad.core.tensor.wrap_raw": "Tensor",
+    "arraygrad.core.constructors.tensor": "_Tensor",
+    "arraygrad.core.constructors.wrap_raw": "_Tensor",
     "arraygrad.autograd.functions.backward": "None",
     "arraygrad.cupy.capture": "arraygrad.backends.cuda.graphs.CapturedGraph",
     "arraygrad.testing.gradients.gradcheck": "builtins.bool",
@@ -315,7 +315,8 @@ FACE = {
         "zero_annihilates",
     ),
     "autograd.python_numbers": ("number_policy", "set_number_policy", "stop_gradient"),
-    "core.tensor": ("Tensor", "asarray", "set_saved_mutation", "tensor"),
+    "core.constructors": ("asarray", "tensor"),
+    "core.tensor": ("Tensor", "set_saved_mutation"),
     "core.constant_checks": ("set_constant_check",),
 }
 

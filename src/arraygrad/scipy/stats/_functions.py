@@ -197,6 +197,8 @@ def _circvar(samples, high=2.0 * math.pi, low=0):
 
 @of_samples("circstd", "samples high low", samples="samples")
 def _circstd(samples, high=2.0 * math.pi, low=0, normalize=False):
+    if samples.shape[-1] == 1:  # zero, of whatever sample
+        return ag.zeros_like(samples[..., 0])
     found = ag.sqrt(-2.0 * ag.log(ag.hypot(*_resultant(samples, high, low))))
     return found if normalize else found * (high - low) / (2.0 * math.pi)
 
