@@ -54,6 +54,7 @@ def test_another_array_is_refused(other):
 
 
 def test_a_library_of_immutable_arrays_says_so():
+    pytest.importorskip("array_api_strict")
     x = ag.to_backend(leaf([1.0, 2.0]).detach(), "array_api_strict")
     with pytest.raises(AttributeError, match=r"Tensor\.array can't be replaced"):
         x.array = x.array + 1.0
