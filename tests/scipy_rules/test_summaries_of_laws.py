@@ -318,3 +318,13 @@ def test_slow_powers_against_the_zeta_function(a, method):
 def test_a_sum_that_probabilities_do_not_complete_is_refused(a, method):
     with pytest.raises(TypeError, match="has too few digits"):
         ag.grad(lambda a: getattr(stats.zipf, method)(a))(a)
+
+
+@pytest.mark.parametrize("name", ["genextreme", "genpareto"])
+@pytest.mark.parametrize("c", [-0.34, -0.05, -0.0055, -1e-4, 0.0, 1e-7, 0.003, 0.35])
+def test_entropies_of_extreme_values_near_the_shape_zero(name, c):
+    """The support ends at 1 / c, so that integrals over it lose digits; the entropies are linear in c."""
+    gradient = ag.grad(lambda v: getattr(stats, name).entropy(v[0], 0.4, v[1]))(np.array([c, 1.7]))
+    plain, step = getattr(scipy.stats, name).entropy, 1e-3
+    slope = (plain(c + step) - plain(c - step)) / (2.0 * step)
+    np.testing.assert_allclose(gradient, [slope, 1.0 / 1.7], rtol=1e-9)

@@ -281,13 +281,13 @@ continuous("exponpow", "b", lambda y, b: 1.0 + log(b) + y**b - exp(y**b), powers
 continuous("pareto", "b", lambda y, b: log(b) - (b + 1.0) * log(y), tail=from_hazard(lambda y, b: b * log(y)),
            source="JKB 20", entropy=lambda b: 1.0 + 1.0 / b - log(b))  # fmt: skip
 continuous("lomax", "c", lambda y, c: log(c) - (c + 1.0) * log1p(y), tail=from_hazard(lambda y, c: c * log1p(y)),
-           source="JKB 20")  # fmt: skip
+           source="JKB 20", entropy=lambda c: 1.0 + 1.0 / c - log(c))  # fmt: skip
 continuous("genpareto", "c", lambda y, c: -(c + 1.0) * boxlog(y, c), tail=from_hazard(lambda y, c: boxlog(y, c)),
-           ends=lambda c: (0.0, end_of(-c)),
+           ends=lambda c: (0.0, end_of(-c)), entropy=lambda c: 1.0 + c,
            source="JKB 20")  # fmt: skip
 continuous("genextreme", "c", lambda y, c: -exp(-boxlog(y, -c)) - (1.0 - c) * boxlog(y, -c),
            tail=turned(from_hazard(lambda y, c: exp(-boxlog(y, -c)))), ends=lambda c: (-end_of(-c), end_of(c)),
-           source="JKB 22")  # fmt: skip
+           source="JKB 22", entropy=lambda c: 1.0 + EULER * (1.0 - c))  # fmt: skip
 continuous("burr12", "c, d", lambda y, c, d: log(c) + log(d) - (d + 1.0) * log1p_power(y, c),
            powers=lambda y, c, d: [Power(y, c - 1.0)],
            tail=from_hazard(lambda y, c, d: d * log1p_power(y, c)), source="JKB 12")  # fmt: skip
