@@ -51,12 +51,12 @@ _PARAMETERS = 64  # numbers of all parameters
 BESIDE = 3  # points beside the solution that are compared
 _FEW = 3  # points at which operations are named
 _CLOSE = 1e-9  # relative, what values may be apart there
-_PLAIN = (int, float, complex, str, bytes, type(None), numpy.generic, type, types.CodeType)
+_PLAIN: tuple = (int, float, complex, str, bytes, type(None), numpy.generic, type, types.CodeType)
 
 _COMPARED = frozenset((float, int, str, bool, tuple, Structure))
 
 _lock = threading.Lock()
-_known = {}  # key -> entries, the last one used in front; written under the lock
+_known: dict = {}  # key -> entries, the last one used in front; written under the lock
 
 
 class _Entry:
