@@ -85,6 +85,15 @@ NUMBERS = {
     "square": lambda a, b: (a - b) ** 2 <= 1e-20,
     "relative": lambda a, b: abs(a - b) / 3.0 < 1e-9,
     "math.fabs": lambda a, b: math.fabs(a - b) < 1e-9,
+    "abs == 0": lambda a, b: abs(a - b) == 0,
+    "not abs != 0": lambda a, b: not abs(b - a) != 0.0,
+    "difference == 0": lambda a, b: b - a == 0,
+    "of a quotient": lambda a, b: abs(b / a - 1) < 1e-9,
+    "of a quotient, turned": lambda a, b: not 1e-9 <= abs(1.0 - b / a),
+    "relative to one": lambda a, b: abs(a - b) / abs(b) < 1e-9,
+    "relative to the other": lambda a, b: abs(a - b) / abs(a) < 1e-9,
+    "math.isclose": lambda a, b: math.isclose(a, b),
+    "math.isclose, turned": lambda a, b: math.isclose(b, a, rel_tol=1e-12),
 }
 ARRAYS = {
     "array_equal": lambda a, b: np.array_equal(a, b),
@@ -99,6 +108,14 @@ ARRAYS = {
     "sum of squares": lambda a, b: ((b - a) ** 2).sum() < 1e-20,
     "all of abs": lambda a, b: np.all(np.abs(a - b) < 1e-10),
     "dot": lambda a, b: np.dot(a - b, a - b) < 1e-20,
+    "norm, relative": lambda a, b: np.linalg.norm(a - b) / np.linalg.norm(b) < 1e-10,
+    "norm, relative to the other": lambda a, b: np.linalg.norm(a - b) / np.linalg.norm(a) < 1e-10,
+    "norm == 0": lambda a, b: np.linalg.norm(a - b) == 0,
+    "sum of abs == 0": lambda a, b: abs(a - b).sum() == 0,
+    "max of abs == 0": lambda a, b: np.max(np.abs(b - a)) == 0,
+    "@": lambda a, b: (a - b) @ (a - b) == 0,
+    "einsum": lambda a, b: np.einsum("i,i", a - b, a - b) < 1e-20,
+    "mean of squares": lambda a, b: np.mean((b - a) ** 2) < 1e-20,
 }
 CACHES = [
     *[
@@ -152,7 +169,12 @@ def of_zero(p, bound=1e-9):
     return p[0] if np.linalg.norm(q) < bound else p[1]
 
 
-@pytest.mark.parametrize("f", [away, two_steps, of_a_norm, of_zero])
+def guarded(p, center=P):
+    r = np.linalg.norm(p - center)
+    return p[0] if r == 0 else r
+
+
+@pytest.mark.parametrize("f", [away, two_steps, of_a_norm, of_zero, guarded])
 def test_sizes_that_ask_no_cache_are_not_told(f):
     assert told(f, P)[1] == []
 
@@ -180,11 +202,22 @@ def test_the_optimiser_of_a_filled_cache_is_told():
     assert len(told(cost, x)[1]) == 1
 
 
-def test_a_cache_that_an_earlier_gradient_has_filled_is_told():
-    kept = Kept(NUMBERS["=="])
+@pytest.mark.parametrize(("make", "same"), [c[1:] for c in CACHES], ids=[c[0] for c in CACHES])
+def test_a_cache_that_an_earlier_gradient_has_filled_is_told(make, same):
+    kept = make(same)
     assert told(kept.loss, P)[1] == []
-    assert len(told(kept.loss, P)[1]) == 1
+    assert told(kept.loss, P)[1]
     assert told(kept.loss, P + 0.1)[1] == []
+
+
+def test_what_an_ended_call_keeps_does_not_count_as_followed():
+    kept = KeptArray(ARRAYS["norm"])
+    assert told(kept.loss, P)[1] == []
+    assert kept.last.requires_grad
+    assert len(told(kept.loss, P)[1]) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ag.hessian(lambda p: ((p - ag.tensor(P)) ** 2).sum())(P)
 
 
 def test_the_way_out_gives_the_gradient():
