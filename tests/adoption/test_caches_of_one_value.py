@@ -5,6 +5,7 @@ an earlier plain call or an earlier gradient has filled the cache. A filled cach
 a word, and so is every comparison of two values that the transform follows, or with a number of the program's text.
 """
 
+import linecache
 import math
 import warnings
 
@@ -292,3 +293,161 @@ def test_few_comparisons_at_a_place_are_looked_at():
     np.testing.assert_allclose(gradient, [100.0, 1.0])
     assert len(looks) == 100
     assert 1 <= len(messages) <= 3
+
+
+# -- what the test of an `if` decides, however it asks -----------------------------------------------------------------
+
+TESTS = {
+    "bool": "x - self.last",
+    "bool()": "bool(x - self.last)",
+    "of abs": "abs(x - self.last)",
+    "two bounds": "not self.last <= x <= self.last",
+    "either side": "x < self.last or x > self.last",
+    "relative bound": "abs(x - self.last) > 1e-9 * abs(x)",
+    "relative to the larger": "abs(x - self.last) > 1e-9 * max(abs(x), abs(self.last))",
+    "quotient": "x / self.last != 1",
+    "logarithm": "abs(math.log(x / self.last)) > 1e-9",
+    "isclose": "not math.isclose(x, self.last)",
+    "close only": "abs(x - self.last * (1 + 1e-12)) > 1e-8",
+    "rounded": "round(x - self.last, 9) != 0",
+    "text": "str(x) != str(self.last)",
+    "repr": "repr(x) != repr(self.last)",
+    "hashes": "hash(x) != hash(self.last)",
+    "whole numbers": "int(x * 1e6) != int(self.last * 1e6)",
+    "named": "(same := math.isclose(x, self.last)) is False",
+}
+ARRAY_TESTS = {
+    "any": "(x - self.last).any()",
+    "np.any": "np.any(x - self.last)",
+    "text": "str(x) != str(self.last)",
+    "lists": "not np.array_equal([x], [self.last])",
+    "isin": "not np.isin(x, self.last).all()",
+    "in": "not all(v in self.last for v in x)",
+    "unique": "len(np.unique(np.concatenate([x, self.last]))) != len(x)",
+    "ptp": "np.ptp(x - self.last) > 1e-9",
+    "sign": "np.sign(x - self.last).any()",
+    "count_nonzero": "np.count_nonzero(x - self.last)",
+    "nonzero": "len(np.nonzero(x - self.last)[0])",
+    "quotients": "not np.allclose(x / self.last, 1.0)",
+    "extremes": "(np.maximum(x, self.last) != np.minimum(x, self.last)).any()",
+    "norm, relative": "np.linalg.norm(x - self.last) > 1e-10 * np.linalg.norm(x)",
+}
+KEYS = ["f'{x:.9f}'", "str(x)", "repr(x)", "hash(x)", "'%.9f' % x", "int(x * 1e6)", "(str(x), 1)"]
+FORMS = {
+    "if": """
+        if self.last is None or TEST:
+            self.last = x
+            self.kept = x**2
+        return np.sum(self.kept * x)
+""",
+    "else": """
+        if self.last is not None and not (TEST):
+            return np.sum(self.kept * x)
+        self.last, self.kept = x, x**2
+        return np.sum(self.kept * x)
+""",
+    "a name": """
+        stale = self.last is None or TEST
+        if stale:
+            self.last = np.copy(x) if np.ndim(x) else x
+            self.kept = x**2
+        y = self.kept * x
+        return np.sum(y)
+""",
+}
+KEYED = """
+        key = KEY
+        if self.last != key:
+            self.last = key
+            self.kept = x**2
+        return np.sum(self.kept * x)
+"""
+KEYED_THERE = """
+        if self.last != KEY:
+            self.last = KEY
+            self.kept = x**2
+        return np.sum(self.kept * x)
+"""
+PAIRED = """
+        if self.last is None or self.last[0] != x * 1.0:
+            self.last = (x, x**2)
+        return np.sum(self.last[1] * x)
+"""
+MEMBERS = [(form.replace("TEST", test), 0.7) for form in FORMS.values() for test in TESTS.values()]
+MEMBERS += [(form.replace("TEST", test), P) for form in FORMS.values() for test in ARRAY_TESTS.values()]
+MEMBERS += [(form.replace("KEY", key), 0.7) for form in (KEYED, KEYED_THERE) for key in KEYS]
+MEMBERS += [(PAIRED, 0.7)]
+
+
+def object_with(body, start="None"):
+    text = f"import math\nimport numpy as np\nclass C:\n    last = {start}\n    def f(self, x):{body}"
+    names = {"__name__": "one_value"}
+    file = f"one_value_{abs(hash(text))}.py"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    exec(compile(text, file, "exec"), names)
+    return names["C"]()
+
+
+def any_told(f, x):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        gradient = ag.grad(f)(x)
+    return gradient, [str(w.message) for w in found]
+
+
+@pytest.mark.parametrize(("body", "x"), MEMBERS)
+@pytest.mark.parametrize("before", ["plain", "gradient"])
+def test_what_a_test_says_is_kept_is_told(body, x, before):
+    kept = object_with(body)
+    if before == "plain":
+        np.testing.assert_allclose(kept.f(x), np.sum(np.asarray(x) ** 3))
+    else:
+        gradient, messages = any_told(kept.f, x)
+        np.testing.assert_allclose(gradient, 3 * np.asarray(x) ** 2)
+        assert messages == []
+    gradient, messages = any_told(kept.f, x)
+    np.testing.assert_allclose(gradient, np.asarray(x) ** 2)  # that of the constant
+    assert messages
+    kept.last = None  # the way out
+    if before == "plain":
+        gradient, messages = any_told(kept.f, x)
+        np.testing.assert_allclose(gradient, 3 * np.asarray(x) ** 2)
+        assert messages == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # the best value so far
+        (
+            "\n        y = x * x\n        if self.last is None or y < self.last:\n            self.last = y\n"
+            "            self.best = x\n        return y\n"
+        ),
+        # a scale of the first call, and what counts calls
+        (
+            "\n        if self.last is None:\n            self.last = 2.0\n            self.count = 0.0\n"
+            "        self.count += 1.0\n        return x * self.last * self.count\n"
+        ),
+        # a table that is made for a number of points
+        (
+            "\n        n = 5\n        if self.last != n:\n            self.last = n\n"
+            "            self.table = np.linspace(0.0, 1.0, n)\n        return (x * self.table).sum()\n"
+        ),
+        # a constant on purpose
+        (
+            "\n        import arraygrad as ag\n        if self.last is None or abs(ag.stop_gradient(x) - self.last) "
+            "> 1e-3:\n            self.last = float(ag.stop_gradient(x))\n            self.kept = 2.0 * self.last\n"
+            "        return self.kept * x\n"
+        ),
+        # another value than the one before
+        (
+            "\n        if self.last is None or x > self.last:\n            self.last = x + 1.0\n"
+            "            self.kept = 2.0\n        return self.kept * x\n"
+        ),
+    ],
+)
+def test_what_keeps_other_things_is_silent(body):
+    kept = object_with(body)
+    for _ in range(3):
+        kept.f(0.7)
+        assert any_told(kept.f, 0.7)[1] == []

@@ -35,24 +35,34 @@ from arraygrad.core.convert import RUNNING
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor, edge_of
 
-__all__ = ["looked_at", "tell_equal", "tell_near", "warn_of_cache"]
+__all__ = ["LOOKS", "looked_at", "looks_of_newest", "tell_equal", "tell_near", "warn_of_cache"]
 
-_LOOKS = 3
-_looked: dict = {}  # id of a trace -> {place: how many looks}
+LOOKS = 3
 
 
 def looked_at(frame):
     """The program's frame that compares, if a transform runs whose values it may ask of: (4)."""
     if number_warnings_are_off() or not RUNNING:
         return None
-    traces = list(RUNNING.values())
-    for one in _looked.keys() - set(map(id, traces)):
-        _looked.pop(one, None)
     frame = own_frame(frame)
-    looks = _looked.setdefault(id(traces[-1]), {})
+    looks = looks_of_newest()
     key = (frame.f_code, frame.f_lasti)
     looks[key] = looks.get(key, 0) + 1
-    return None if looks[key] > _LOOKS else frame
+    return None if looks[key] > LOOKS else frame
+
+
+def looks_of_newest():
+    """The same as `_looks_of`, of the innermost trace."""
+    return _looks_of(list(RUNNING.values())[-1])
+
+
+def _looks_of(trace):
+    """{place: how many looks} of a trace."""
+    try:
+        return trace.looked
+    except AttributeError:
+        trace.looked = {}
+        return trace.looked
 
 
 def tell_equal(a, b):
@@ -98,7 +108,7 @@ _PUTS = frozenset(("append", "setattr", "setdefault", "update"))
 
 def warn_of_cache(frame):
     """Warn of a cache that is asked at a place, unless this trace has told of one: it may be the same."""
-    if not any(_TOLD in one for one in _looked.values()):
+    if not any(_TOLD in _looks_of(trace) for trace in list(RUNNING.values())):
         _warn(frame)
 
 
@@ -106,8 +116,8 @@ _TOLD = "told"  # a key beside the places that were looked at
 
 
 def _warn(frame):
-    for one in _looked.values():
-        one[_TOLD] = 1
+    for trace in list(RUNNING.values()):
+        _looks_of(trace)[_TOLD] = 1
     place = SourceLocation(frame)
     warn_at(
         place,
