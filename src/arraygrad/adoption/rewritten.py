@@ -66,7 +66,7 @@ _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 _FRESH, _METHOD = "arraygrad: fresh", "arraygrad: method"
 _KEY, _ITEM, _LOOK = "arraygrad: key", "arraygrad: item", "arraygrad: look"
 _CUT, _ASKED = "arraygrad: cut", "arraygrad: asked"
-_WHOLE = frozenset("ceil fix floor int rint round trunc".split())  # functions that make whole numbers
+_WHOLE = frozenset("ceil fix floor int int32 int64 rint round trunc".split())  # functions that make whole numbers
 _MANY = 4096
 _STORE_ATTR = dis.opmap["STORE_ATTR"]
 _STORE_ITEM = dis.opmap["STORE_SUBSCR"]
@@ -156,6 +156,7 @@ def _rewritten(code, namespace):
     change = _Change(names, attributes, namespace, _containers(node) if names else frozenset())
     change.caches = Caches(node) if _may_fill(code) else None
     change.tests = OneValue(node).tests
+    change.cuts = _named_cuts(node)
     if isinstance(node, ast.Lambda):
         node.body = change.visit(node.body)
     else:
@@ -535,6 +536,41 @@ def _written_by(call):
     return found
 
 
+def _cuts_off(node, digits):
+    """Whether syntax is that of `int(x * 10**digits)` and the like."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+        return False
+    scaled, name = node.args[0], getattr(node.func, "id", getattr(node.func, "attr", None))
+    return (
+        name in _WHOLE
+        and isinstance(scaled, ast.BinOp)
+        and isinstance(scaled.op, ast.Mult)
+        and digits in (_power_of_ten(scaled.left), _power_of_ten(scaled.right))
+    )
+
+
+def _named_cuts(function):
+    """{id of the syntax of such a call: digits} of those that are kept under a name, `n = int(x * 1e6)`, `n / 1e6`."""
+    nodes = list(ast.walk(function))
+    named = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Name):
+                    named.setdefault(target.id, []).append(node.value)
+    found = {}
+    for node in nodes:
+        digits = _power_of_ten(node.right) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) else None
+        waiting = [node.left] if digits is not None else []
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult):
+                waiting += [part.left, part.right]
+            elif isinstance(part, ast.Name):
+                found.update((id(one), digits) for one in named.get(part.id, ()) if _cuts_off(one, digits))
+    return found
+
+
 class _Change(ast.NodeTransformer):
     """Puts the calls into a function."""
 
@@ -544,6 +580,7 @@ class _Change(ast.NodeTransformer):
         self.caches = None  # of filled_caches; None: there are none
         self.tests = {}  # of one_value_caches
         self.looked = {}  # text that stands for a cache -> the cache
+        self.cuts = {}  # id of the syntax of a call -> the digits that are kept by it
         self.attributes = attributes
         self.namespace = namespace
         self.changes = 0
@@ -659,13 +696,9 @@ class _Change(ast.NodeTransformer):
         """A dividend, whose factors `int(x * 10**digits)` and the like go through `_digits_kept`."""
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             node.left, node.right = self._cut(node.left, digits), self._cut(node.right, digits)
-        elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
-            scaled = node.args[0]
-            name = getattr(node.func, "id", getattr(node.func, "attr", None))
-            if name in _WHOLE and isinstance(scaled, ast.BinOp) and isinstance(scaled.op, ast.Mult):
-                if digits in (_power_of_ten(scaled.left), _power_of_ten(scaled.right)):
-                    constant = ast.copy_location(ast.Constant(digits), node)
-                    return self._called(_CUT, node, [node.func, constant, scaled])
+        elif _cuts_off(node, digits):
+            constant = ast.copy_location(ast.Constant(digits), node)
+            return self._called(_CUT, node, [node.func, constant, node.args[0]])
         return node
 
     def visit_Call(self, node):
@@ -677,6 +710,9 @@ class _Change(ast.NodeTransformer):
             node.args = [one if isinstance(one, ast.Starred) else self._through(one) for one in node.args]
             for keyword in node.keywords:
                 keyword.value = self._through(keyword.value) if keyword.arg else keyword.value
+        if id(node) in self.cuts:
+            constant = ast.copy_location(ast.Constant(self.cuts[id(node)]), node)
+            return self._called(_CUT, node, [of, constant, *node.args])
         if makes_key:
             return self._called(_KEY, node, [of, *node.args], node.keywords)
         if looks:
