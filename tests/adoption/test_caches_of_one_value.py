@@ -451,3 +451,104 @@ def test_what_keeps_other_things_is_silent(body):
     for _ in range(3):
         kept.f(0.7)
         assert any_told(kept.f, 0.7)[1] == []
+
+
+# -- iterations that begin where an earlier call ended -----------------------------------------------------------------
+
+ITERATIONS = {
+    "a size": """
+        while True:
+            new = np.cos(self.last * x)
+            size = SIZE
+            self.last = new
+            if size < 1e-12:
+                return np.sum(new * x)
+""",
+    "a break": """
+        for _ in range(500):
+            new = np.cos(self.last * x)
+            if SIZE < 1e-12:
+                break
+            self.last = new
+        return np.sum(new * x)
+""",
+    "while": """
+        new = np.cos(self.last * x)
+        while SIZE >= 1e-12:
+            self.last = new
+            new = np.cos(self.last * x)
+        return np.sum(new * x)
+""",
+    "turned": """
+        while True:
+            new = np.cos(self.last * x)
+            if 1e-12 > SIZE:
+                return np.sum(new * x)
+            self.last = new
+""",
+}
+STARTS = [
+    *[
+        (body, size, "0.5", 0.7)
+        for body in ITERATIONS.values()
+        for size in ("abs(new - self.last)", "math.fabs(self.last - new)")
+    ],
+    *[
+        (body, size, "np.array([0.5, 0.6])", np.array([0.7, 0.9]))
+        for body in ITERATIONS.values()
+        for size in ("np.linalg.norm(new - self.last)", "np.max(np.abs(new - self.last))")
+    ],
+]
+
+
+@pytest.mark.parametrize(("body", "size", "start", "x"), STARTS)
+@pytest.mark.parametrize("before", ["plain", "gradient"])
+def test_an_iteration_that_begins_at_its_solution_is_told(body, size, start, x, before):
+    text, e = body.replace("SIZE", size), 1e-6
+    steps = np.eye(np.size(x)).reshape((np.size(x), *np.shape(x))) * e
+    values = [(object_with(text, start).f(x + s) - object_with(text, start).f(x - s)) / (2 * e) for s in steps]
+    expected = np.reshape(values, np.shape(x))
+    kept = object_with(text, start)
+    gradient, messages = any_told(kept.f, x)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6)
+    assert messages == []
+    if before == "plain":
+        kept = object_with(text, start)
+        kept.f(x)
+    gradient, messages = any_told(kept.f, x)
+    assert abs(gradient - expected).max() > 1e-2
+    assert len(messages) == 1
+    kept.last = eval(start)  # the way out
+    np.testing.assert_allclose(any_told(kept.f, x)[0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # the start does not outlive the call
+        (
+            "\n        z = 0.5\n        while True:\n            new = np.cos(z * x)\n            size = abs(new - z)\n"
+            "            z = new\n            if size < 1e-12:\n                return z * x\n"
+        ),
+        # what is kept is another value
+        (
+            "\n        z = 0.5\n        for i in range(99):\n            new = np.cos(z * x)\n"
+            "            self.last = i\n"
+            "            if abs(new - z) < 1e-12:\n                break\n            z = new\n        return z * x\n"
+        ),
+        # it begins anew
+        (
+            "\n        self.last = 0.5\n        while True:\n            new = np.cos(self.last * x)\n"
+            "            if abs(new - self.last) < 1e-12:\n                return new * x\n"
+            "            self.last = new\n"
+        ),
+    ],
+)
+def test_iterations_from_other_starts_are_silent(body):
+    kept = object_with(body)
+    for _ in range(2):
+        value = kept.f(0.7)
+        gradient, messages = any_told(kept.f, 0.7)
+        assert messages == []
+        assert gradient == pytest.approx((kept.f(0.7 + 1e-6) - kept.f(0.7 - 1e-6)) / 2e-6, rel=1e-5)
+        assert kept.f(0.7) == pytest.approx(value)

@@ -17,6 +17,8 @@ those that are told anywhere) but what the test decides:
     values differ.
 (3) Where the place would get a key, text or a hash that is made in the assignment, the test has to ask for equality.
 (4) stop_gradient or detach in what is put there says that a constant is meant.
+(5) A loop that ends where `abs(new - self.z)` is below a bound, and that keeps its iterate in `self.z`, ends at its
+    first step where an earlier call has left the solution there: its gradient is that of one step.
 Guarded by tests/adoption/test_caches_of_one_value.py.
 """
 
@@ -29,7 +31,7 @@ import numpy
 from arraygrad.adoption.exchange import is_on
 from arraygrad.autograd.python_numbers import followed_by
 from arraygrad.autograd.source_locations import object_of
-from arraygrad.autograd.stale_caches import LOOKS, looked_at, looks_of_newest, warn_of_cache
+from arraygrad.autograd.stale_caches import LOOKS, is_from_a_constant, looked_at, looks_of_newest, warn_of_cache
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor
@@ -39,6 +41,7 @@ __all__ = ["OneValue", "asked", "may_keep"]
 _KEPT = (ast.Attribute, ast.Name, ast.Subscript)
 _CONSTANTS = frozenset(("stop_gradient", "detach"))
 _NEAR = 1e-6
+_BOUNDS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _STORES = {"STORE_ATTR": "LOAD_ATTR", "STORE_GLOBAL": "LOAD_GLOBAL", "STORE_DEREF": "LOAD_DEREF"}
 
 
@@ -90,6 +93,8 @@ class OneValue:
         for node in nodes:
             if isinstance(node, ast.If):
                 self._note(node, nodes, filled)
+            elif isinstance(node, ast.While | ast.For):
+                self._note_ends(node, {text for _, text, _, _ in filled})
 
     def _outlives(self, target):
         if isinstance(target, ast.Name):
@@ -127,6 +132,28 @@ class OneValue:
             for part in self._parts(node.test)
         )
         self.tests[id(node.test)] = _Cache(hit, places, values, [p for p in parts if isinstance(p, _KEPT)], equality)
+
+    def _note_ends(self, loop, filled):
+        """The tests that end a loop of a function that keeps its iterate: (5)."""
+        if not any(_text(part) in filled for part in ast.walk(loop) if isinstance(part, _KEPT)):
+            return
+        ends = [(loop.test, False)] if isinstance(loop, ast.While) else []
+        for node in ast.walk(loop):
+            if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Break | ast.Return):
+                ends.append((node.test, True))
+        for test, hit in ends:
+            if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], _BOUNDS) or id(test) in self.tests:
+                continue
+            sides = [
+                (part.left, part.right)
+                for part in self._parts(test)
+                if isinstance(part, ast.BinOp)
+                and isinstance(part.op, ast.Sub)
+                and all(isinstance(side, _KEPT) for side in (part.left, part.right))
+            ]
+            sizes = [part for part in ast.walk(test) if isinstance(part, ast.Name)]
+            if any(_text(side) in filled for pair in sides for side in pair):
+                self.tests[id(test)] = _Cache(hit, sides, sizes, None, False)
 
     def _parts(self, node, depth=3):
         """The syntax of an expression, with that of what its names are assigned from."""
@@ -179,12 +206,31 @@ def asked(answer, cache):
 
 def _look(cache, here):
     frame = looked_at(here)
+    if frame is not None and cache.parts is None:
+        if any(_ends_at_once(*pair, cache.values, frame) for pair in cache.places):
+            warn_of_cache(frame)
+        return
     if frame is None or not any(_is_followed(object_of(part, frame)) for part in cache.parts):
         return
     if not any(_is_constant(object_of(place, frame)) for place in cache.values):
         return
     if any(_is_same(object_of(place, frame), value, cache, frame) for place, value in cache.places):
         warn_of_cache(frame)
+
+
+def _ends_at_once(left, right, sizes, frame):
+    """Whether the difference of two places is small, and one of them is of an earlier call: (5)."""
+    a, b = [object_of(side, frame) for side in (left, right)]
+    if not all(isinstance(one, Tensor | float | numpy.floating | numpy.ndarray) for one in (a, b)):
+        return False
+    largest = numpy.max(numpy.abs(numpy.asarray(_raw(b))), initial=0.0)
+    for one in sizes:  # of what was computed before the place was written
+        size = object_of(one, frame)
+        if isinstance(size, Tensor) and _is_followed(size) and is_from_a_constant(size):
+            return bool(numpy.all(numpy.abs(_raw(size)) <= _NEAR * largest))
+    if _is_followed(a) == _is_followed(b) or numpy.shape(_raw(a)) != numpy.shape(_raw(b)):
+        return False
+    return bool(numpy.max(numpy.abs(numpy.asarray(_raw(a)) - _raw(b)), initial=0.0) <= _NEAR * largest)
 
 
 def _is_same(kept, syntax, cache, frame):

@@ -685,6 +685,8 @@ class _Change(ast.NodeTransformer):
             node.test = self._called(_ASKED, node.test, [node.test, name])
         return node
 
+    visit_While = visit_If
+
     def visit_BinOp(self, node):
         self.generic_visit(node)
         digits = _power_of_ten(node.right) if isinstance(node.op, ast.Div) else None

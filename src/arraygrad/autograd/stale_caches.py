@@ -35,7 +35,7 @@ from arraygrad.core.convert import RUNNING
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor, edge_of
 
-__all__ = ["LOOKS", "looked_at", "looks_of_newest", "tell_equal", "tell_near", "warn_of_cache"]
+__all__ = ["LOOKS", "is_from_a_constant", "looked_at", "looks_of_newest", "tell_equal", "tell_near", "warn_of_cache"]
 
 LOOKS = 3
 
@@ -86,7 +86,7 @@ def _tell_zero(size, zero, frame):
     """A size was found equal to a number such as zero (5)."""
     if isinstance(zero, Tensor) or numpy.any(_raw(zero)) or not size.requires_grad or not _fills(frame):
         return
-    if not _subtracts_a_number(frame) and _is_from_a_constant(size):
+    if not _subtracts_a_number(frame) and is_from_a_constant(size):
         _warn(frame)
 
 
@@ -145,12 +145,12 @@ def tell_near(x, bound):
     if is_ours(sys._getframe(1)):  # formulas of rules and libraries ask for the places where they have a kink
         return
     frame = looked_at(sys._getframe(1))
-    if frame is None or _subtracts_a_number(frame) or not _is_from_a_constant(x) or not followed_by(x):
+    if frame is None or _subtracts_a_number(frame) or not is_from_a_constant(x) or not followed_by(x):
         return
     _warn(frame)
 
 
-def _is_from_a_constant(x):
+def is_from_a_constant(x):
     """Whether a size is that of a difference between a value that is followed and one that is not."""
     ends = {edge.node for trace in list(RUNNING.values()) for edge in trace.edges}
     waiting, seen = [edge_of(x).node], {}
