@@ -538,13 +538,13 @@ def conversion_refused(t, how):
                 else f"In arraygrad.grad(f, adopt=True) numpy.{called} stays recorded. "
             )
     elif library == "numpy":
-        text += "Give it the Tensor itself, and numpy.array([...]) in the place of a list of Tensors; where "
+        text += "Give it the Tensor itself, and arraygrad.asarray([...]) in the place of a list of Tensors; where "
         text += f"a parameter of {called} takes plain numbers alone, compose its formula of functions that are recorded"
         text += ". " if adopting() else ", or call it in arraygrad.grad(f, adopt=True), which takes lists. "
     elif at.through == "scipy" or library == "scipy":
         text += _OF_NO_ARRAY if adopting() and _has_list(at) else way_out_of_scipy(at.called, adopting())
     elif library in ("_operator", "operator", "arraygrad"):
-        text += _OF_NO_ARRAY
+        text += _OF_NO_ARRAY if adopting() else _OF_LISTS
     elif library and library not in ("builtins", "__main__"):
         text += f"{library}'s functions take no Tensor where they convert what they are given: "
         text += "compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "

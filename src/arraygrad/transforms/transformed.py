@@ -55,22 +55,17 @@ class Transformed:
         return f"<{self._transform.__name__} of {self._original!r}>"
 
 
+# What may stand beside a transform's function in arithmetic that was meant for its result.
+_NO_OPERANDS = (
+    int, float, complex, numpy.ndarray, numpy.generic, Tensor, Transformed, types.FunctionType, types.NoneType
+)  # fmt: skip
+
+
 def _without_arithmetic(name, sign):
     """The method of Transformed for an operator: it raises the TypeError that Python would, with what to write."""
 
     def method(self, other=None):
-        known = (
-            int,
-            float,
-            complex,
-            numpy.ndarray,
-            numpy.generic,
-            Tensor,
-            Transformed,
-            types.FunctionType,
-            types.NoneType,
-        )
-        if not isinstance(other, known):
+        if not isinstance(other, _NO_OPERANDS):
             return NotImplemented  # another library's object may know what to do
         call = f"{self._transform.__name__}(f)"
         way = f"a {sign} {call}(x)" if name[0] == "r" else f"{call}(x) {sign} a"
