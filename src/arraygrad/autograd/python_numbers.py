@@ -314,7 +314,7 @@ def held_array_written():
 
 def stays(t):
     """Whether `item()` and `tolist()` of `t`, which requires grad, give 0-d Tensors (2)."""
-    return running_here() > 0 or bool(followed_by(t))
+    return running_here() > 0 or adopting() or bool(followed_by(t))
 
 
 def element(t):

@@ -7,7 +7,9 @@ from cpython.object cimport PyObject
 
 import copy
 import dataclasses
+import inspect
 import sys
+import types
 from collections import OrderedDict, defaultdict
 from types import SimpleNamespace
 
@@ -360,11 +362,26 @@ cdef object unflatten_from(Structure structure, list leaves, Py_ssize_t* at):
         # A copy with its fields replaced: __init__ and __post_init__ may convert or check what they are given, which
         # is right for the user's own values but not for Tensors and gradients in their place.
         tree = copy.copy(structure.original)
+        forget_cached(tree, structure.keys)
         for key, item in zip(structure.keys, items, strict=True):
             object.__setattr__(tree, key, item)
         return tree
     rebuild, metadata = structure.original
     return rebuild(metadata, items)
+
+
+cdef int forget_cached(object tree, object names) except -1:
+    """Remove what descriptors such as functools.cached_property have computed of the fields that are replaced."""
+    cdef object held = getattr(tree, "__dict__", None)
+    if type(held) is not dict or len(<dict>held) <= len(names):
+        return 0
+    for key in [key for key in <dict>held if key not in names]:
+        made = inspect.getattr_static(type(tree), key, None)
+        if isinstance(made, (types.FunctionType, classmethod, staticmethod, type)) or not hasattr(type(made), "__get__"):
+            continue
+        if not hasattr(type(made), "__set__"):          # what the instance holds hides it
+            del (<dict>held)[key]
+    return 0
 
 
 def _order(structure, wanted, start, order):

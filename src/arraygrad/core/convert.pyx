@@ -16,6 +16,9 @@ from arraygrad.engine.node import keep_for_ever
 # The function transforms that are calling their functions: id -> TrackedCall. `transforms.tracked_call` puts them in
 # and takes them out.
 RUNNING = {}
+cdef extern from "adopted.hpp" namespace "arraygrad" nogil:
+    bint any_adopted() noexcept
+
 cdef dict _running = RUNNING
 
 
@@ -146,7 +149,7 @@ cdef object taken(TensorBase t, tuple index):
     """`t.item(*index)`: a Python scalar, or in a transform that follows `t` a 0-d Tensor."""
     if index:
         return item_at(t, index)
-    if _running and recorded(t) and guard().stays(t):
+    if (_running or any_adopted()) and recorded(t) and guard().stays(t):
         return guard().element(t)
     return item_of(t)
 
@@ -167,7 +170,7 @@ cdef object item_at(object t, tuple index):
 
 cdef object listed(TensorBase t):
     """`t.tolist()`: nested lists of Python scalars, or in a transform that follows `t` of 0-d Tensors."""
-    if _running and recorded(t) and guard().stays(t):
+    if (_running or any_adopted()) and recorded(t) and guard().stays(t):
         return guard().elements(t)
     return left(t, "tolist").tolist()
 
@@ -185,7 +188,7 @@ cdef object number(TensorBase t, str how):
 
 cdef object recorded_copy(TensorBase t):
     """For the copy module: a recorded copy in a transform that follows `t`, otherwise None."""
-    return guard().copied(t) if _running and recorded(t) else None
+    return guard().copied(t) if (_running or any_adopted()) and recorded(t) else None
 
 
 cpdef int before_bytes(TensorBase t, str how) except -1:

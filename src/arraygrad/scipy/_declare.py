@@ -515,13 +515,27 @@ def _of_library(rule, bound, leaves):
     return namesake(rule.name, library, bound, rule.signature)
 
 
+def _of_list(part):
+    """A list of numbers that SciPy handed back, as an array: its elements may depend on what is differentiated."""
+    if type(part) is not list:
+        return part
+    try:
+        found = numpy.asarray(part)
+    except ValueError:  # a ragged one
+        return part
+    return found if found.dtype.kind in "fc" else part
+
+
 def _wrapped(rule, bound, at, tensors, leaves, result):
     """SciPy's result with Tensors in it, which one node made of `tensors`."""
     held = [a for a in (raw(leaf) for leaf in leaves) if _is_array(a)]
     several = isinstance(result, (tuple, list))
     if _is_array(result) and result.dtype.kind not in "fc" and bound.get("output") is not None:
         tensors = []  # cast to integers, which have no derivative
-    outs = tuple([_own(out, held) for out in (result if several else (result,))])
+    parts = result if several else (result,)
+    if tensors and list in map(type, parts):
+        parts = [_of_list(part) for part in parts]
+    outs = tuple([_own(out, held) for out in parts])
     if not tensors:
         found = tuple([asarray(out) if _is_array(out) else out for out in outs])
     else:

@@ -19,6 +19,11 @@ __all__ = ["ConvexHull", "KDTree", "cKDTree", "distance", "transform"]
 _CHAPTER = Chapter("spatial", _spatial)
 
 
+def _array_of(points):
+    """Points as a Tensor, where a Tensor is among them: in a list, too."""
+    return ag.asarray(points) if holds_tensor(points) else np.asarray(points)
+
+
 class KDTree:
     """scipy.spatial.KDTree of points that gradients reach: distances of a query are differentiable by selection.
 
@@ -29,7 +34,7 @@ class KDTree:
     def __init__(self, data, *args, **kwargs):
         if holds_tensor((args, kwargs), grad=True):
             raise NotDifferentiable("arraygrad.scipy.spatial.KDTree: data has a derivative, the other arguments none")
-        self._points = data if isinstance(data, Tensor) else np.asarray(data)
+        self._points = data = _array_of(data)
         self._tree = _spatial.KDTree(raw(data), *[raw(a) for a in args], **{k: raw(v) for k, v in kwargs.items()})
 
     @property
@@ -58,6 +63,7 @@ class KDTree:
 
     def query(self, x, k=1, eps=0.0, p=2.0, distance_upper_bound=np.inf, workers=1):
         """Distances to the k nearest points, and their indices."""
+        x = _array_of(x)
         found, places = self._tree.query(raw(x), k, eps, p, distance_upper_bound, workers)
         if not isinstance(x, Tensor) and not isinstance(self._points, Tensor):
             return found, places
@@ -224,12 +230,12 @@ class ConvexHull:
     """scipy.spatial.ConvexHull of a Tensor of points: `volume` and `area` are recorded, at the facets that it has."""
 
     def __new__(cls, points, *args, **kwargs):
-        if not isinstance(points, Tensor):
+        if not isinstance(points, Tensor) and not holds_tensor(points):
             return _spatial.ConvexHull(points, *args, **kwargs)
         return super().__new__(cls)
 
     def __init__(self, points, *args, **kwargs):
-        self.points = points
+        self.points = points = _array_of(points)
         self._plain = _spatial.ConvexHull(np.asarray(raw(points), dtype=float), *args, **kwargs)
 
     def _facets(self):
