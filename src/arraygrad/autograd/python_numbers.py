@@ -542,7 +542,8 @@ def conversion_refused(t, how):
         text += f"a parameter of {called} takes plain numbers alone, compose its formula of functions that are recorded"
         text += ". " if adopting() else ", or call it in arraygrad.grad(f, adopt=True), which takes lists. "
     elif at.through == "scipy" or library == "scipy":
-        text += _OF_NO_ARRAY if adopting() and _has_list(at) else way_out_of_scipy(at.called, adopting())
+        way = way_out_of_scipy(at.called, adopting())
+        text += _OF_NO_ARRAY if adopting() and "has a namesake" in way and _has_list(at) else way
     elif library in ("_operator", "operator", "arraygrad"):
         text += _OF_NO_ARRAY if adopting() else _OF_LISTS
     elif library and library not in ("builtins", "__main__"):
