@@ -370,6 +370,9 @@ cdef object unflatten_from(Structure structure, list leaves, Py_ssize_t* at):
     return rebuild(metadata, items)
 
 
+cdef tuple _OF_CLASSES = (types.FunctionType, classmethod, staticmethod, type)
+
+
 cdef int forget_cached(object tree, object names) except -1:
     """Remove what descriptors such as functools.cached_property have computed of the fields that are replaced."""
     cdef object held = getattr(tree, "__dict__", None)
@@ -377,7 +380,7 @@ cdef int forget_cached(object tree, object names) except -1:
         return 0
     for key in [key for key in <dict>held if key not in names]:
         made = inspect.getattr_static(type(tree), key, None)
-        if isinstance(made, (types.FunctionType, classmethod, staticmethod, type)) or not hasattr(type(made), "__get__"):
+        if isinstance(made, _OF_CLASSES) or not hasattr(type(made), "__get__"):
             continue
         if not hasattr(type(made), "__set__"):          # what the instance holds hides it
             del (<dict>held)[key]

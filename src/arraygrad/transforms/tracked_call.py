@@ -404,6 +404,22 @@ class TrackedCall(TrackedCallBase):
                 raise self.integer(whole[0], "int" if isinstance(leaf, int) else f"of dtype {leaf.dtype}")
         return [leaf if is_static(leaf) else None for leaf in leaves]
 
+    def look_for_shared(self, written, handed, args):
+        """Raise TypeError if an argument that the function has written into shares memory with another one."""
+        target = raw_handle(written)
+        if not isinstance(target, numpy.ndarray) or not target.size:
+            return
+        for other in [*handed, *args]:
+            if other is written:
+                continue
+            array = raw_handle(other) if isinstance(other, Tensor) else other
+            if isinstance(array, numpy.ndarray) and numpy.may_share_memory(array, target):
+                raise TypeError(
+                    f"{self.name}: the function writes into an argument that shares memory with another argument, "
+                    "which no gradient can follow: give it a copy, `f(v, v.copy())`, or let the function make its "
+                    "own, `a = a * 2` in the place of `a *= 2`"
+                )
+
     def no_array(self, i, leaf, error):
         """The TypeError for a leaf of which no Tensor can be made."""
         cls = type(leaf)

@@ -19,7 +19,7 @@ from arraygrad.core.nodes cimport OpNode, attach, new_op_node
 from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport is_like_scalar
 from arraygrad.core.roots cimport edge_or_none
-from arraygrad.core.value cimport Backend, TensorBase, find_backend, new_tensor, registered
+from arraygrad.core.value cimport Backend, TensorBase, find_backend, new_tensor, registered, version_of
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.engine cimport run_for_inputs
 from arraygrad.engine.node cimport Edge, Node, ThreadState, thread_state, NODE_PYTHON
@@ -353,6 +353,9 @@ cdef class TrackedCallBase:
         cdef PyObject* noted = NULL
         cdef PyObject** around
         cdef PyObject* keywords = <PyObject*>kwargs if kwargs else NULL
+        cdef object result
+        # What was handed over is kept, to see what was written: `args` holds it as well.
+        cdef list handed = self.handed if self.has_array and (len(args) > 1 or len(self.handed) > 1) else None
         if self.single:
             args[<Py_ssize_t>self.argnums[0]] = unflatten_from(self.structure, self.handed, &at)
         else:
@@ -366,7 +369,12 @@ cdef class TrackedCallBase:
         ts.grad_mode = 1
         ts.inference = 0
         try:
-            return PyObject_VectorcallDict(<PyObject*>self.function, items_of(args), <size_t>len(args), keywords)
+            result = PyObject_VectorcallDict(<PyObject*>self.function, items_of(args), <size_t>len(args), keywords)
+            if handed is not None:
+                for one in handed:
+                    if isinstance(one, TensorBase) and version_of((<TensorBase>one).value) != 0:
+                        self.look_for_shared(one, handed, args)
+            return result
         finally:
             ts = thread_state()
             ts.grad_mode = before
