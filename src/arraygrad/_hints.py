@@ -158,11 +158,13 @@ _TENSOR = {
     "allclose": "use numpy.allclose(t.numpy(), other)",
     "hex": "text holds no gradient: use arraygrad.stop_gradient(t).item().hex()",
     "to_numpy": "use t.numpy()",
+    "values": "use t itself, or t.numpy() for the values without a gradient",
     "to_list": "use t.tolist()",
 }
 
 _OWN = "the Array API standard's name, and ours, is arraygrad."
 _TREES = "use arraygrad.tree_map, tree_leaves, tree_flatten and tree_unflatten"
+_OF_SCIPY = "call scipy.{0}, which is recorded in arraygrad.grad(f); elsewhere arraygrad.scipy.{0}"
 _MODULE_OF = "arraygrad differentiates functions and has no layers, losses or optimizers: "
 
 # Names of modules. "" is arraygrad itself.
@@ -286,7 +288,7 @@ _MODULES = {
         "custom_gradient": "use @arraygrad.primitive and f.defvjp(...), or arraygrad.autograd.Function",
         "defjvp": "use f.defvjp(...): forward derivatives are made of the reverse ones",
         "extend": "use @arraygrad.primitive and f.defvjp(...)",
-        "vmap": "write the batch as an axis of the arrays: f(xs[:, None]) broadcasts",
+        "vmap": "use arraygrad.stack([f(x) for x in xs]), or write f for a batch, with axis=-1 in what it reduces",
         "pmap": "use processes or arraygrad.dask; docs/distributed.md",
         "jit": "nothing to compile: operations run as they are called (the page Performance)",
         "compile": "nothing to compile: operations run as they are called (the page Performance)",
@@ -302,6 +304,20 @@ _MODULES = {
         "double": "use arraygrad.float64",
         "long": "use arraygrad.int64",
         "int": "use arraygrad.int32 or arraygrad.int64",
+        "solve_ivp": _OF_SCIPY.format("integrate.solve_ivp"),
+        "odeint": _OF_SCIPY.format("integrate.odeint"),
+        "root": _OF_SCIPY.format("optimize.root"),
+        "minimize": _OF_SCIPY.format("optimize.minimize"),
+        "sparse": _OF_SCIPY.format("sparse"),
+        "profile": "use `with arraygrad.autograd.graph.profile() as p`",
+        "profiler": "use `with arraygrad.autograd.graph.profile() as p`",
+        "value_and_jacobian": "use f(x) and arraygrad.jacobian(f)(x)",
+        "jacobian_vector_product": "use value, product = arraygrad.jvp(f, (x,), (v,))",
+        "vector_jacobian_product": "use value, pull = arraygrad.vjp(f, x), and pull(v)",
+        "linear_transpose": "use value, pull = arraygrad.vjp(f, x): pull(v) of a linear f is the transpose times v",
+        "device_get": "use t.numpy() for the values, or arraygrad.to_backend(t, 'numpy'), which is recorded",
+        "device_put": "use arraygrad.to_backend(t, 'cupy'), which is recorded",
+        "config": "the dtype is that of the arrays; arraygrad.set_adoption and the other settings are functions",
     },
     "autograd": {
         "Variable": "use arraygrad.tensor(data, requires_grad=True)",
@@ -318,7 +334,7 @@ _MODULES = {
         "gradcheck": "use arraygrad.gradcheck",
         "gradgradcheck": "use arraygrad.gradgradcheck",
         "extend": "use @arraygrad.primitive and f.defvjp(...)",
-        "profiler": "use arraygrad.autograd.graph.trace()",
+        "profiler": "use `with arraygrad.autograd.graph.profile() as p`, or graph.trace() for single calls",
         "forward_ad": "use arraygrad.jvp",
         "checkpoint": "use arraygrad.checkpoint",
     },

@@ -279,3 +279,20 @@ def test_a_step_function_of_torch_keeps_its_zero_derivative():
     f = ag.interop.from_torch(require("torch").round)
     np.testing.assert_allclose(ag.jvp(lambda x: f(x) * x, (Y,), (np.ones(3),))[1], np.round(Y))
     np.testing.assert_allclose(ag.hessian(lambda x: ag.sum(f(x) * x * x))(Y), np.diag(2 * np.round(Y)))
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.filterwarnings("error")
+def test_constants_warn_and_gradients_that_are_zero_do_not(library):
+    if library == "torch":
+        torch = require("torch")
+        cut, flat = (lambda x: x.detach().sum()), (lambda x: torch.relu(x).sum())
+    else:
+        jax = require("jax")
+        cut, flat = (lambda x: jax.lax.stop_gradient(x).sum()), (lambda x: jax.nn.relu(x).sum())
+    x = -np.ones(3, np.float32)
+    with pytest.warns(UserWarning, match="do not depend on its arguments"):
+        assert not ag.grad(wrap(library, cut))(x).any()
+    assert not ag.grad(wrap(library, flat))(x).any()  # zero here, and not everywhere
+    assert not wrap(library, cut)(x) > 0  # nothing is differentiated
+    np.testing.assert_array_equal(ag.grad(lambda x: np.sum(x) + wrap(library, cut)(ag.stop_gradient(x)))(x), 1.0)

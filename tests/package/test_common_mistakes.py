@@ -203,7 +203,7 @@ MISTAKES = [
     # JAX
     ("t.at[0].set(1)", lambda: leaf().at[0].set(1.0), AttributeError, "copy[index] = value"),
     ("ag.jit(f)", lambda: ag.jit(np.sum), AttributeError, "operations run as they are called"),
-    ("ag.vmap(f)", lambda: ag.vmap(np.sum), AttributeError, "axis of the arrays"),
+    ("ag.vmap(f)", lambda: ag.vmap(np.sum), AttributeError, "arraygrad.stack([f(x) for x in xs])"),
     ("ag.custom_vjp(f)", lambda: ag.custom_vjp(np.sum), AttributeError, "arraygrad.primitive"),
     # NumPy
     ("ag.arcsin(t)", lambda: ag.arcsin(leaf()), AttributeError, "arraygrad.asin"),

@@ -162,7 +162,56 @@ ROWS = [
     ("hvp(f)(x)", "ag.hvp(f)(x3)", TypeError, "hvp(f)(*args, vector)", "args, vector = (x3,), x3\nr = ag.hvp(f)(*args, vector)", 2 * X),
     ("a short tangent", "ag.jvp(f, (x3,), (np.ones(2),))", ValueError, "(3,)", "r = ag.jvp(f, (x3,), (np.ones((3,)),))[1]", 12),
     ("checkpoint(f(x))", "ag.checkpoint(f(x3))", TypeError, "checkpoint(f)(x)", "from arraygrad import checkpoint\nr = ag.grad(lambda x: checkpoint(f)(x))(x3)", 2 * X),
-    ("vmap", "ag.vmap(f)", AttributeError, "xs[:, None]", "xs = x3\nr = ag.grad(lambda w: np.sum((xs[:, None] * w) ** 2))(2.0 * np.ones(1))", [56]),
+    ("vmap", "ag.vmap(f)", AttributeError, "arraygrad.stack([f(x) for x in xs])", "def g(w):\n    xs = w * np.array([[1.0, 2.0], [3.0, 4.0]])\n    return np.sum(arraygrad.stack([f(x) for x in xs]) ** 2)\nr = ag.grad(g)(2.0)", 4 * 8 * 650),
+    ("0.1 * grad(f)", "0.1 * ag.grad(f)", TypeError, "grad(f)(x)", "from arraygrad import grad\nx = x3\nr = 0.1 * grad(f)(x)", 0.2 * X),
+    ("a NumPy number * grad(f)", "np.float64(0.1) * ag.grad(f)", TypeError, "grad(f)(x)", "from arraygrad import grad\nx = x3\nr = np.float64(0.1) * grad(f)(x)", 0.2 * X),
+    ("-grad(f)", "-ag.grad(f)", TypeError, "-grad(f)(x)", "from arraygrad import grad\nx = x3\nr = -grad(f)(x)", -2 * X),
+    ("grad(f) + grad(f)", "ag.grad(f) + ag.grad(f)", TypeError, "grad(f)(x) +", "from arraygrad import grad\nx = x3\nr = grad(f)(x) + grad(f)(x)", 4 * X),
+    ("hvp(f, x, v)", "ag.hvp(f, x3, x3)", TypeError, "hvp(f)(x", "from arraygrad import hvp\nx = v = x3\nr = hvp(f)(x, v)", 2 * X),
+    ("hvp(f, 0, v)", "ag.hvp(f, 0, x3)", TypeError, "hvp(f)(x, vector)", "from arraygrad import hvp\nx = vector = x3\nr = hvp(f)(x, vector)", 2 * X),
+    ("@grad(argnums=1)", "@ag.grad(argnums=1)\ndef g(a, b): return np.sum(a * b)", TypeError, "@functools.partial(grad, argnums=1)",
+     "import functools\nfrom arraygrad import grad\n@functools.partial(grad, argnums=1)\ndef g(a, b): return np.sum(a * b)\nr = g(x3, x3)", X),
+    ("vjp(f, (x,))", "ag.vjp(f, (x3,))", TypeError, "vjp(f, x)", "from arraygrad import vjp\nx = x3\nr = vjp(f, x)[1](1.0)", 2 * X),
+    ("a gradient's gradient, step by step", "(g,) = ag.autograd.grad((t**3).sum(), t)\nag.autograd.grad(g.sum(), t)", RuntimeError, "create_graph=True",
+     "(g,) = ag.autograd.grad((t**3).sum(), t, create_graph=True)\n(r,) = ag.autograd.grad(g.sum(), t)", 6 * X),
+    ("backward(1.0)", "(t**2).backward(1.0)", TypeError, "arraygrad.full_like(t, 1.0)", "y, v = t**2, t\n(lambda t: t.backward(arraygrad.full_like(t, 1.0)))(y)\nr = v.grad", 2 * X),
+    ("backward of another shape", "(t**2).backward(np.ones(2))", RuntimeError, "arraygrad.full_like(t, 1.0)", "y, v = t**2, t\n(lambda t: t.backward(arraygrad.full_like(t, 1.0)))(y)\nr = v.grad", 2 * X),
+    ("grad_outputs=1.0", "ag.autograd.grad(t**2, t, grad_outputs=[1.0])", TypeError, "arraygrad.full_like(t, 1.0)", "y, v = t**2, t\n(r,) = (lambda t: ag.autograd.grad(y, v, arraygrad.full_like(t, 1.0)))(y)", 2 * X),
+    # Memory read as other numbers
+    ("view(complex)", "ag.grad(lambda x: np.sum(np.abs(np.array([x, x * x]).view(complex))))(2.0)", TypeError, "t[..., 0::2] + 1j * t[..., 1::2]",
+     "def g(x):\n    t = np.array([x, x * x])\n    return np.sum(np.abs(t[..., 0::2] + 1j * t[..., 1::2]))\nr = ag.grad(g)(2.0)", 18 / 20**0.5),
+    ("view(float)", "ag.grad(lambda x: np.sum(np.array([x + 1j * x * x]).view(float)))(2.0)", TypeError, "numpy.stack([t.real, t.imag], axis=-1).reshape(*t.shape[:-1], -1)",
+     "def g(x):\n    t = np.array([x + 1j * x * x])\n    return np.sum(numpy.stack([t.real, t.imag], axis=-1).reshape(*t.shape[:-1], -1))\nr = ag.grad(g)(2.0)", 5),
+    ("resize", "def g(x):\n    a = 2.0 * x\n    a.resize(5, refcheck=False)\n    return f(a)\nag.grad(g)(x3)", TypeError, "numpy.concatenate([t.ravel(), numpy.zeros(n)])",
+     "def g(x):\n    t, n = 2.0 * x, 2\n    return f(numpy.concatenate([t.ravel(), numpy.zeros(n)]))\nr = ag.grad(g)(x3)", 8 * X),
+    ("a view that is written", "def g(x):\n    v = np.ones(2, complex).view(float)\n    v[1] = x\n    return f(v)\nag.grad(g)(2.0)", TypeError, "x = numpy.array(x)",
+     "def g(w):\n    x = np.ones(2, complex).view(float)\n    x = numpy.array(x)\n    x[1] = w\n    return f(x)\nr = ag.grad(g)(2.0)", 4),
+    ("nditer that writes", "def g(x):\n    a = np.array([x, x])\n    for e in np.nditer(a, op_flags=['readwrite']):\n        e[...] = 3.0 * e\n    return f(a)\nag.grad(g)(2.0)", TypeError, "numpy.ndindex(x.shape)",
+     "def g(w):\n    x = np.array([w, w])\n    for i in numpy.ndindex(x.shape):\n        x[i] = 3.0 * x[i]\n    return f(x)\nr = ag.grad(g)(2.0)", 72),
+    ("a generator's out=", "def g(x):\n    b = np.zeros(3)\n    np.random.default_rng(0).standard_normal(out=b)\n    return f(b * x)\nag.grad(g)(2.0)", ValueError, "b[...] = rng.standard_normal(b.shape)",
+     "rng = np.random.default_rng(0)\ndef g(x):\n    b = np.zeros(3)\n    b[...] = rng.standard_normal(b.shape)\n    return f(b * x)\nr = ag.grad(g)(2.0)", 4 * numpy.sum(numpy.random.default_rng(0).standard_normal(3) ** 2)),
+    ("operator.add with a list", "import operator\na = np.ones(2)\nag.grad(lambda x: f(operator.add(a, [x, 1])))(2.0)", TypeError, "numpy.array([",
+     "import operator\na = np.ones(2)\nr = ag.grad(lambda x: f(operator.add(a, numpy.array([x, 1]))))(2.0)", 6),
+    ("spsolve with a list", "import scipy.sparse.linalg\ns = scipy.sparse.csr_array(2.0 * np.eye(2))\nag.grad(lambda x: f(scipy.sparse.linalg.spsolve(s, [x, 1])))(2.0)", TypeError, "numpy.array([",
+     "import scipy.sparse.linalg\ns = scipy.sparse.csr_array(2.0 * np.eye(2))\nr = ag.grad(lambda x: f(scipy.sparse.linalg.spsolve(s, numpy.array([x, 1]))))(2.0)", 1),
+    ("dijkstra of a sparse matrix", "import scipy.sparse.csgraph\nw = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 2.0], [5.0, 2.0, 0.0]])\nag.grad(lambda x: f(scipy.sparse.csgraph.dijkstra(scipy.sparse.csr_array(w * x))))(2.0)", TypeError, "arraygrad.stop_gradient(values).numpy()",
+     "import scipy.sparse.csgraph\nw = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 2.0], [5.0, 2.0, 0.0]])\ndef g(x):\n    values = w * x\n    _, before = scipy.sparse.csgraph.dijkstra(scipy.sparse.csr_array(arraygrad.stop_gradient(values).numpy()), indices=0, return_predecessors=True)\n    i, total = 2, 0.0\n    while i != 0:\n        total, i = total + values[before[i], i], before[i]\n    return total\nr = ag.grad(g)(2.0)", 3),
+    ("a smoothing spline", "from scipy.interpolate import UnivariateSpline\nz = np.linspace(0.0, 1.0, 9)\nag.grad(lambda a: UnivariateSpline(z, a * z**2)(0.3))(2.0)", TypeError, "LSQUnivariateSpline(x, y, t)",
+     "from scipy.interpolate import LSQUnivariateSpline\nx, t = np.linspace(0.0, 1.0, 9), [0.5]\ndef g(a):\n    y = a * x**2\n    return LSQUnivariateSpline(x, y, t)(0.3)\nr = ag.grad(g)(2.0)", 0.09),
+    ("harmonic_mean", "ag.grad(lambda x: statistics.harmonic_mean(x.tolist()))(x3)", TypeError, "numpy.size(x) / numpy.sum(1 / x)", "r = ag.grad(lambda x: numpy.size(x) / numpy.sum(1 / x))(x3)", 3 / X**2 / (11 / 6) ** 2),
+    ("json, default=float", "ag.grad(lambda x: x if json.dumps(x, default=float) else x)(2.0)", TypeError, "default=lambda x: arraygrad.stop_gradient(x).tolist()",
+     "r = ag.grad(lambda x: x * x if json.dumps(x, default=lambda x: arraygrad.stop_gradient(x).tolist()) else x)(2.0)", 4),
+    # Other libraries
+    ("torch.sin(x)", "import torch\nag.grad(lambda x: torch.sin(x).sum())(x3)", TypeError, "arraygrad.interop.from_torch(f)",
+     "import torch\ndef f(x): return torch.sin(x).sum()\ng = arraygrad.interop.from_torch(f)\nr = ag.grad(g)(x3)", numpy.cos(X)),
+    ("torch.tensor(x) inside", "import torch\ng = ag.interop.from_torch(lambda x: torch.sin(torch.from_numpy(x.detach().numpy())).sum())\nag.grad(g)(x3)", UserWarning, "compute with them as they are",
+     "import torch\ng = ag.interop.from_torch(lambda x: torch.sin(x).sum())  # compute with them as they are\nr = ag.grad(g)(x3)", numpy.cos(X)),
+    ("a constant of JAX's", "import jax\njax.config.update('jax_enable_x64', True)\ng = ag.interop.from_jax(lambda x: jax.numpy.sin(jax.lax.stop_gradient(x)).sum())\nag.grad(g)(x3)", UserWarning, "compute with them as they are",
+     "import jax\njax.config.update('jax_enable_x64', True)\ng = ag.interop.from_jax(lambda x: jax.numpy.sin(x).sum())  # compute with them as they are\nr = ag.grad(g)(x3)", numpy.cos(X)),
+    ("jax.lax.stop_gradient(x)", "import jax\nag.grad(lambda x: np.sum(x * jax.lax.stop_gradient(x)))(x3)", TypeError, "arraygrad.stop_gradient(x)",
+     "r = ag.grad(lambda x: np.sum(x * arraygrad.stop_gradient(x)))(x3)", X),
+    ("args=k of solve_ivp", "from scipy.integrate import solve_ivp\nag.grad(lambda k: solve_ivp(lambda t, y, k: -k * y, (0, 1), [1.0], args=k, rtol=1e-10).y[0, -1])(2.0)", TypeError, "args=(k,)",
+     "from scipy.integrate import solve_ivp\nr = ag.grad(lambda k: solve_ivp(lambda t, y, k: 0.0 * y + k, (0, 1), [1.0], args=(k,)).y[0, -1])(2.0)", 1),
     # Functions with a rule of one's own
     ("no return in backward", CUBE.format("") + "Cube.apply(t).sum().backward()", UserWarning, "return", CUBE.format("return ") + "Cube.apply(t).sum().backward()\nr = t.grad", 3 * X**2),
     ("no static method", "class C(ag.autograd.Function):\n    def forward(self, ctx, x): return x\nC.apply(t)", TypeError, "@staticmethod",
@@ -176,6 +225,9 @@ ROWS = [
 
 
 def run(code):
+    for library in ("jax", "scipy", "torch"):
+        if f"import {library}" in code or f"from {library}" in code:
+            pytest.importorskip(library)
     names, text = {"__name__": "__main__"}, SETUP + code
     linecache.cache["mistake.py"] = len(text), None, text.splitlines(keepends=True), "mistake.py"  # messages read it
     exec(compile(text, "mistake.py", "exec"), names)

@@ -6,6 +6,7 @@ Everything about the arguments is checked before anything runs or changes: a cal
 raised after it.
 """
 
+import numbers
 import operator
 import warnings
 from collections.abc import Mapping
@@ -354,7 +355,9 @@ def _root_edges(outputs, grads):
         else:
             raise RuntimeError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn: compute it, with recording "
-                "on and without detach(), from Tensors that were made with requires_grad=True"
+                "on and without detach(), from Tensors that were made with requires_grad=True. A gradient that is "
+                "differentiated again needs create_graph=True where it is computed, arraygrad.autograd.grad(output, "
+                "inputs, create_graph=True)"
             )
     return edges
 
@@ -392,6 +395,11 @@ def _gradient_list(grads, n):
         or hasattr(type(grads), "__array_namespace__")
         or not hasattr(type(grads), "__iter__")
     ):
+        if isinstance(grads, numbers.Number):
+            raise TypeError(
+                f"the gradient of an output is an array of its shape, but got {type(grads).__name__}: give "
+                "arraygrad.full_like(t, 1.0) for an output t"
+            )
         backend_of(grads)  # says what is wrong with it, if it is none
         return [grads]
     return list(grads)
@@ -430,7 +438,7 @@ def _check_gradient(i, meta, gradient, batched):
     if not _is_array(gradient):
         raise TypeError(
             f"gradients can be either Tensors or None, but got {type(gradient).__name__}: give an array for each "
-            "output, arraygrad.asarray([...]) of a list of numbers"
+            "output, arraygrad.asarray([...]) of a list of numbers, arraygrad.full_like(t, 1.0) of an output t for one"
         )
     if meta is None:
         return
@@ -452,6 +460,7 @@ def _check_gradient(i, meta, gradient, batched):
     elif shape != meta.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {shape} and output[{i}] has a shape of {meta.shape}."
+            " The gradient has the shape of the output t: give arraygrad.full_like(t, 1.0), or an array of that shape"
         )
     if own.is_complex != meta.is_complex:
         raise RuntimeError(

@@ -23,7 +23,8 @@ _WAYS = {
     "sympy": "SymPy's functions take no Tensor: make a function of NumPy's of the expression, "
     "sympy.lambdify(symbols, expression, 'numpy'), and call that, which is recorded. ",
     "torch": "PyTorch's functions take no Tensor of arraygrad's: wrap the function once, "
-    "g = arraygrad.interop.from_torch(f), and call g(t), which is recorded. ",
+    "g = arraygrad.interop.from_torch(f), and call g(t), which is recorded. In f stands a torch tensor already: leave "
+    "torch.tensor(x) and torch.from_numpy(x) out of it, which cut the gradient off. ",
 }
 _WAYS["jaxlib"] = _WAYS["jax"]
 _WAYS["xarray"] = (
@@ -68,6 +69,11 @@ _OF_CONTAINERS = (
     r"|^unsupported operand type\(s\) for .+: '(list|tuple|dict)' and '(?:int|float|list|tuple|dict)'"
     r"|^unsupported operand type\(s\) for .+: '(?:int|float)' and '(list|tuple|dict)'"
 )
+_OF_JSON = (
+    "JSON holds no gradient: write it outside of the function that is differentiated, or give it the values, "
+    "arraygrad.stop_gradient(x).tolist(). default=float gives a Tensor again there: default=lambda x: "
+    "arraygrad.stop_gradient(x).tolist() gives the values."
+)
 _ADOPTED = "In arraygrad.grad(f, adopt=True) "
 _NUMBER = "Where only the number is meant, give it arraygrad.stop_gradient(x).item()."
 
@@ -109,6 +115,8 @@ def told(error, expression, libraries):
             "table[arraygrad.stop_gradient(x).item()]. What is found by a value is a constant of the gradient; "
             "numpy.interp of the table's keys and values has a slope."
         )
+    if text == "Circular reference detected" and "json" in libraries:
+        return _OF_JSON
     if not isinstance(error, TypeError | ValueError):
         return ""
     if "incorrect type (expected cupy" in text and "got arraygrad." in text:  # compiled code of CuPy's: it has no frame
@@ -129,7 +137,9 @@ def told(error, expression, libraries):
         return f"{_OF_NUMBERS.format(found[1], _ADOPTED)}{_NUMBER}"
     if re.search(r"must be .*Tensor.*, not .*arraygrad\.|expected np\.ndarray \(got arraygrad", text):
         return f"{_WAYS['torch']}torch.from_numpy(t.numpy()) holds the values, without a gradient."
-    if "arraygrad.core.tensor.Tensor'> is not a valid JAX type" in text:
+    if re.search(r"arraygrad\.core\.tensor\.Tensor'>'? is not a valid JAX type", text):
+        if "stop_gradient(" in expression:
+            return "The constant of the same values is arraygrad.stop_gradient(x), which the other operations take."
         return f"{_WAYS['jax']}jax.numpy.asarray(t.numpy()) holds the values, without a gradient."
     if re.search(
         r"has incorrect type \(expected numpy\.ndarray, got .*Tensor\)|must be numpy\.ndarray, not .*Tensor", text
@@ -147,10 +157,7 @@ def told(error, expression, libraries):
             "arraygrad.grad(f, adopt=True)."
         )
     if text == "Object of type Tensor is not JSON serializable":
-        return (
-            "JSON holds no gradient: write it outside of the function that is differentiated, or give it the values, "
-            "arraygrad.stop_gradient(x).tolist()."
-        )
+        return _OF_JSON
     if text == "'int' object is not callable" and ".size(" in expression:
         return "The size of a Tensor is a number, as that of an array: x.size, or x.shape[0] for x.size(0)."
     return ""

@@ -18,6 +18,10 @@ _SPECIAL_NAMES = {"erf": "erf", "erfc": "special.erfc", "gamma": "special.gamma"
 _STATISTICS_NAMES = {
     "fmean": "mean", "mean": "mean", "median": "median", "pstdev": "std", "pvariance": "var",
     "stdev": "std(x, ddof=1)", "variance": "var(x, ddof=1)", "geometric_mean": "exp(numpy.mean(numpy.log(x)))",
+    "harmonic_mean": "size(x) / numpy.sum(1 / x)", "correlation": "corrcoef(x, y)[0, 1]",
+    "covariance": "cov(x, y)[0, 1]", "linear_regression": "polyfit(x, y, 1), slope and intercept",
+    "median_low": "sort(x)[(len(x) - 1) // 2]",
+    "median_high": "sort(x)[len(x) // 2]", "quantiles": "quantile(x, p, method='weibull')",
 }  # fmt: skip
 
 # Metrics of scikit-learn end in float(...): what each computes, of one output and without weights.

@@ -442,7 +442,8 @@ def store_refused(t):
         )
     elif adopting():
         text += (
-            "the array was made where adoption does not reach, before the call or by a library. "
+            "the array is no recordable one: it was made before the call, by a library, or as a view of other numbers "
+            "(`view(dtype)`, nditer; write into the array itself, by its items, there). "
             f"{_why[2](at.target, at.frame)}"
             "Put a copy in its place, x = numpy.array(x), which is recorded here (where an earlier call has put one "
             "there, x = numpy.array(arraygrad.stop_gradient(x))); what reads the old array gets no gradient. "
@@ -537,10 +538,14 @@ def conversion_refused(t, how):
                 else f"In arraygrad.grad(f, adopt=True) numpy.{called} stays recorded. "
             )
     elif library == "numpy":
-        text += "Give it arraygrad.asarray([...]) in the place of a list of Tensors"
+        text += "Give it the Tensor itself, and arraygrad.asarray([...]) in the place of a list of Tensors; where "
+        text += f"a parameter of {called} takes plain numbers alone, compose its formula of functions that are recorded"
         text += ". " if adopting() else ", or call it in arraygrad.grad(f, adopt=True), which takes lists. "
     elif at.through == "scipy" or library == "scipy":
-        text += way_out_of_scipy(at.called, adopting())
+        way = way_out_of_scipy(at.called, adopting())
+        text += _OF_NO_ARRAY if adopting() and "has a namesake" in way and _has_list(at) else way
+    elif library in ("_operator", "operator", "arraygrad"):
+        text += _OF_NO_ARRAY if adopting() else _OF_LISTS
     elif library and library not in ("builtins", "__main__"):
         text += f"{library}'s functions take no Tensor where they convert what they are given: "
         text += "compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
@@ -568,6 +573,11 @@ def conversion_refused(t, how):
         "t.detach() and t.numpy() give the values without a gradient; arraygrad.testing.assert_allclose compares them."
     )
     return _known(followed_by(t), TypeError(text))
+
+
+def _has_list(at):
+    """Whether an expression writes a list out, as the argument of a call."""
+    return any(isinstance(node, ast.List) for node in ast.walk(parsed(at.expression) or ast.Module([], [])))
 
 
 def _has_masked(at):
@@ -610,6 +620,7 @@ def set_adoption(question, without, given, why):
 _adoption = _without = _given = _why = None  # see set_adoption: adoption is imported on first use
 
 _CREATION = frozenset(("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "full", "fromiter"))
+_OF_NO_ARRAY = "A list that holds Tensors is no array: make it one first, numpy.array([...]), which is recorded. "
 _OF_LISTS = "Write arraygrad.asarray([...]) in its place, which takes nested lists of numbers and Tensors. "
 
 

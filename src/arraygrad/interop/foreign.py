@@ -1,7 +1,7 @@
 """What the two foreign libraries have in common: a call of another library's function as one node of our graph.
 
-May import: core.containers, core.exposed_memory, engine, core.graph_ops, core.constructors, core.tensor,
-interop.transfer.
+May import: autograd.primitive, autograd.source_locations, core.containers, core.exposed_memory, engine, core.graph_ops,
+core.constructors, core.tensor, interop.transfer, the standard library.
 
 Note [Foreign functions]
 ~~~~~~~~~~~~~~~~~~~~~~~~
@@ -18,7 +18,10 @@ Guarded by tests/interop/.
 
 from __future__ import annotations
 
+import sys
+
 from arraygrad.autograd.primitive import FREED
+from arraygrad.autograd.source_locations import SourceLocation, warn_at
 from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.exposed_memory import note_holder
@@ -28,7 +31,7 @@ from arraygrad.engine.modes import Mode
 from arraygrad.engine.node import PyNode, is_grad_enabled, set_grad_mode
 from arraygrad.interop.transfer import to_backend
 
-__all__ = ["Foreign", "array_leaves", "call", "is_array"]
+__all__ = ["Foreign", "array_leaves", "call", "is_array", "warn_of_constants"]
 
 
 class Foreign:
@@ -98,6 +101,20 @@ def _recorded_gradient(foreign, kept, wanted, metas, grads):
     again = foreign.gradient(len(kept), tuple(wanted), tuple(given))
     with Mode(set_grad_mode, True):
         return tuple(call(again, [k.tensor() for k in kept] + [grads[i] for i in given]))
+
+
+def warn_of_constants(name, library, ways):
+    """Warn, at the user's line, that a function's results depend on none of its differentiated arguments.
+
+    `ways`: what in a function of `library` does that.
+    """
+    place = SourceLocation(sys._getframe(1))
+    warn_at(
+        place,
+        f"{place}: {library}'s function '{name}' is differentiated, but its results do not depend on its arguments, so "
+        f"that the gradient is zero: {ways}. The arguments are {library}'s own arrays already: compute with them as "
+        "they are. Where a constant is meant, give the function arraygrad.stop_gradient(x), without this warning",
+    )
 
 
 def is_array(value):

@@ -46,6 +46,12 @@ def from_torch(f, *, others="raise"):
     TypeError
         When called: if `f` returns something that is no tensor where one is needed, or uses other tensors (see above).
 
+    Warns
+    -----
+    UserWarning
+        If PyTorch's results depend on none of the differentiated arguments, as after `torch.tensor(x)`:
+        the gradient is zero.
+
     Examples
     --------
     >>> import arraygrad as ag
@@ -80,6 +86,12 @@ def from_jax(f):
         If JAX is not installed.
     TypeError
         When called: if an array's dtype is none of JAX's (64 bits without jax_enable_x64).
+
+    Warns
+    -----
+    UserWarning
+        If JAX's results depend on none of the differentiated arguments, as after `jax.lax.stop_gradient`:
+        the gradient is zero.
 
     Examples
     --------

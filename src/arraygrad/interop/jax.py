@@ -9,6 +9,7 @@ and on the way out.
 from __future__ import annotations
 
 import jax
+import jax.extend.core
 import jax.numpy as jnp
 import numpy
 
@@ -17,7 +18,7 @@ from arraygrad.autograd.grad_mode import enable_grad, no_grad
 from arraygrad.core.constructors import asarray, tensor
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
-from arraygrad.interop.foreign import Foreign, array_leaves, call
+from arraygrad.interop.foreign import Foreign, array_leaves, call, warn_of_constants
 from arraygrad.interop.transfer import to_backend
 
 __all__ = ["incoming", "outgoing"]
@@ -35,9 +36,10 @@ class JaxFunction(Foreign):
 
     library = "jax"
 
-    def __init__(self, f, name):
+    def __init__(self, f, name, looked=None):
         self.f = f
         self.name = name
+        self.looked = looked  # a list, not empty once results were seen to depend on arguments; None: do not look
 
     def run(self, leaves, wanted):
         if not wanted:
@@ -49,9 +51,19 @@ class JaxFunction(Foreign):
                 numpy.zeros(out.shape, jax.dtypes.float0) if g is None else jnp.conj(g)
                 for out, g in zip(outputs, gradients, strict=True)
             ]
-            return [jnp.conj(g) for g in linear(cotangents)]
+            found = linear(cotangents)
+            if self.looked == []:
+                self._look(linear, cotangents, found)
+            return [jnp.conj(g) for g in found]
 
         return outputs, pull
+
+    def _look(self, linear, cotangents, found):
+        """Warn where `found`, which `linear` gives, is zero whatever the cotangents are."""
+        if not any(bool(jnp.any(g != 0)) for g in found) and not _depends(linear, cotangents):
+            warn_of_constants(self.name, "JAX", "jax.lax.stop_gradient and constants in it have none")
+        else:
+            self.looked.append(True)
 
     def _of(self, leaves, wanted):
         """f as a function of the wanted leaves only."""
@@ -81,9 +93,20 @@ class JaxFunction(Foreign):
         return JaxFunction(f, self.name)
 
 
+def _depends(linear, cotangents):
+    """Whether a result of `linear` is computed from the cotangents, by its jaxpr."""
+    program = jax.make_jaxpr(linear)(cotangents).jaxpr
+    known = set(program.invars)
+    for equation in program.eqns:
+        if any(type(v) is not jax.extend.core.Literal and v in known for v in equation.invars):
+            known.update(equation.outvars)
+    return any(type(v) is not jax.extend.core.Literal and v in known for v in program.outvars)
+
+
 def incoming(f):
     """See interop.from_jax."""
     name = getattr(f, "__name__", type(f).__name__)
+    looked = []
 
     def wrapped(*args, **kwargs):
         tensors, rebuild, home = array_leaves(args, kwargs, "jax")
@@ -97,7 +120,7 @@ def incoming(f):
             shape[0] = [None if isinstance(leaf, jax.Array) else (leaf,) for leaf in leaves], structure
             return arrays
 
-        results = iter(call(JaxFunction(flat, name), tensors))
+        results = iter(call(JaxFunction(flat, name, looked), tensors))
         leaves, structure = shape[0]
         leaves = [_home(next(results), home) if leaf is None else leaf[0] for leaf in leaves]
         return unflatten(structure, leaves)

@@ -12,13 +12,15 @@ from arraygrad.autograd.grad_mode import enable_grad
 from arraygrad.core.constructors import asarray
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
-from arraygrad.interop.foreign import Foreign, array_leaves, call
+from arraygrad.interop.foreign import Foreign, array_leaves, call, warn_of_constants
 from arraygrad.interop.transfer import to_backend
 
 __all__ = ["incoming", "outgoing"]
 
 
 # PyTorch's functions as nodes of our graph
+
+_CUT_OFF = "torch.tensor(x), torch.from_numpy, x.detach(), x.item() and torch.no_grad() in it cut the gradient off"
 
 
 class TorchFunction(Foreign):
@@ -46,6 +48,8 @@ class TorchFunction(Foreign):
         further = self._others(outputs, inputs)
         linked = [i for i, out in enumerate(outputs) if out.requires_grad]
         unrecorded = self.order > 1 and self._unrecorded(outputs)
+        if not linked and self.order == 1 and any(out.is_floating_point() or out.is_complex() for out in outputs):
+            warn_of_constants(self.name, "PyTorch", _CUT_OFF)
 
         def pull(gradients):
             if unrecorded:

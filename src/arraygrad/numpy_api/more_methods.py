@@ -62,7 +62,11 @@ def put(self, indices, values, mode="raise"):
 
 def resize(self, *new_shape, refcheck=True):
     """Refused: a recorded tensor keeps its memory."""
-    raise TypeError("Tensor.resize works in place, which is not recorded: use numpy.resize(t, new_shape)")
+    raise TypeError(
+        "Tensor.resize works in place, which is not recorded: to append n zeros, as resize of an array does, use "
+        "numpy.concatenate([t.ravel(), numpy.zeros(n)]), and reshape that; to cut, t.ravel()[:n]. (numpy.resize(t, "
+        "new_shape) repeats the elements in the place of zeros.)"
+    )
 
 
 def getfield(self, dtype, offset=0):
@@ -129,8 +133,30 @@ def view(self, dtype=None, type=None):
         array = plain_array(self)
         if array is not None:
             return array.view(wanted)
-        raise TypeError("Tensor.view(dtype) has no derivative: convert the values with t.astype(dtype)")
+        raise TypeError(_view_refused(self, wanted))
     return self[...]
+
+
+def _view_refused(t, dtype):
+    """What to write in the place of t.view(dtype), which reads bytes of numbers as other numbers."""
+    try:
+        wanted = numpy.dtype(dtype).kind
+    except TypeError:
+        wanted = ""
+    kind = getattr(raw_array(t).dtype, "kind", "")
+    if (kind, wanted) == ("f", "c"):
+        way = "pairs of real numbers are the complex ones t[..., 0::2] + 1j * t[..., 1::2]"
+    elif (kind, wanted) == ("c", "f"):
+        way = (
+            "real and imaginary parts side by side are "
+            "numpy.stack([t.real, t.imag], axis=-1).reshape(*t.shape[:-1], -1)"
+        )
+    else:
+        way = (
+            "t.view(dtype) reads the bytes of the numbers as other numbers, and t.astype(dtype) converts the numbers: "
+            "use that where it is meant"
+        )
+    return f"Tensor.view(dtype) has no derivative: {way}"
 
 
 def tobytes(self, order="C"):

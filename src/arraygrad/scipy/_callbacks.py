@@ -1,7 +1,9 @@
 """Functions that are given to SciPy's solvers.
 
-May import: core.containers, core.tensor, engine, implicit.lifting, scipy._guards.
+May import: core.containers, core.tensor, engine, implicit.lifting, scipy._guards, the standard library.
 """
+
+import numbers
 
 from arraygrad.core.containers import flatten
 from arraygrad.core.tensor import Tensor
@@ -21,7 +23,11 @@ def bound(name, args):
     """The tuple of arguments that SciPy's function `name` calls its callbacks with, for what was given as `args`."""
     if isinstance(args, tuple):
         return args
-    return (args,) if name.rpartition(".")[2] in _ONE_ARGUMENT else tuple(args)
+    if name.rpartition(".")[2] in _ONE_ARGUMENT:
+        return (args,)
+    if isinstance(args, numbers.Number) or getattr(args, "ndim", 1) == 0:
+        raise TypeError(f"{name}: args is a tuple of arguments, as in SciPy, but got one of them: give args=(k,)")
+    return tuple(args)
 
 
 def lifted(name, f, args=()):

@@ -45,7 +45,17 @@ from arraygrad.transforms.tracked_call import (
     run,
 )
 from arraygrad.transforms.tracked_call_base import Evaluated, kept_apart
-from arraygrad.transforms.transformed import Names, Transformed, accepts, chosen, track_call
+from arraygrad.transforms.transformed import (
+    Names,
+    Transformed,
+    accepts,
+    chosen,
+    exact,
+    given_at_once,
+    instead,
+    one_by_one,
+    track_call,
+)
 
 __all__ = [
     "elementwise_grad",
@@ -62,16 +72,8 @@ __all__ = [
 ]
 
 
-def _exact(transform):
-    """Decorate a transform that takes what it does not know as `**unknown`, to name what was meant."""
-    signature = inspect.signature(transform)
-    known = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    transform.__signature__ = signature.replace(parameters=known)
-    return transform
-
-
-@_exact
-def grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=None, **unknown):
+@exact
+def grad(f=None, argnums=0, has_aux=False, *more, argnames=None, adopt=None, **unknown):
     """The function that computes the gradient of `f`.
 
     Parameters
@@ -114,7 +116,7 @@ def grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=None, **unknown):
     {'a': 5.0, 'b': 2.0}
     """
     options = {"argnums": argnums, "has_aux": has_aux, "argnames": argnames, "adopt": adopt}
-    return _Gradient(grad, f, *_checked("grad", f, argnums, argnames, adopt, unknown), **options)
+    return _Gradient(grad, f, *_checked("grad", f, argnums, argnames, adopt, unknown, more), **options)
 
 
 class _Evaluation(Transformed, Evaluated):
@@ -141,8 +143,8 @@ class _Gradient(_Evaluation):
     differentiates = True
 
 
-@_exact
-def value_and_grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=None, **unknown):
+@exact
+def value_and_grad(f=None, argnums=0, has_aux=False, *more, argnames=None, adopt=None, **unknown):
     """The function that computes the value of `f` together with its gradient, at hardly more cost than the gradient.
 
     Parameters and errors are those of `grad`.
@@ -160,12 +162,12 @@ def value_and_grad(f, argnums=0, has_aux=False, *, argnames=None, adopt=None, **
     (np.float64(5.0), array([2., 4.]))
     """
     options = {"argnums": argnums, "has_aux": has_aux, "argnames": argnames, "adopt": adopt}
-    checked = _checked("value_and_grad", f, argnums, argnames, adopt, unknown)
+    checked = _checked("value_and_grad", f, argnums, argnames, adopt, unknown, more)
     return _Evaluation(value_and_grad, f, *checked, **options)
 
 
-@_exact
-def elementwise_grad(f, argnums=0, *, argnames=None, adopt=None, **unknown):
+@exact
+def elementwise_grad(f=None, argnums=0, *more, argnames=None, adopt=None, **unknown):
     """The function that computes the derivative of an elementwise function `f` at every element.
 
     Precisely: the gradient of the sum of the result, which is the derivative at each element if each element of the
@@ -201,7 +203,7 @@ def elementwise_grad(f, argnums=0, *, argnames=None, adopt=None, **unknown):
     array([ 1., -1.])
     """
     options = {"argnums": argnums, "argnames": argnames, "adopt": adopt}
-    checked = _checked("elementwise_grad", f, argnums, argnames, adopt, unknown)
+    checked = _checked("elementwise_grad", f, argnums, argnames, adopt, unknown, more)
     return _Derivative(elementwise_grad, f, *checked, **options)
 
 
@@ -260,7 +262,8 @@ def vjp(f, *primals, has_aux=False, adopt=None):
     """
     f, _ = _checked("vjp", f, (), None, adopt)
     _check_given("vjp", f, primals, "value, pull = vjp(f, x)")
-    tracked = TrackedCall("vjp", f, primals, tuple(range(len(primals)))).call(has_aux=has_aux)
+    with one_by_one("vjp", primals):
+        tracked = TrackedCall("vjp", f, primals, tuple(range(len(primals)))).call(has_aux=has_aux)
     metas = [_float_meta(leaf) for leaf in tracked.outputs]
 
     def pull(cotangent):
@@ -355,8 +358,8 @@ def linearize(f, *primals, adopt=None):
     return value, push_tangents
 
 
-@_exact
-def jacobian(f, argnums=0, chunk_size=None, *, argnames=None, adopt=None, progress=False, **unknown):
+@exact
+def jacobian(f=None, argnums=0, chunk_size=None, *more, argnames=None, adopt=None, progress=False, **unknown):
     """The function that computes the Jacobian of `f`, row by row, in reverse mode.
 
     Parameters
@@ -402,7 +405,7 @@ def jacobian(f, argnums=0, chunk_size=None, *, argnames=None, adopt=None, progre
     array([[2., 0.],
            [0., 4.]])
     """
-    checked = _checked("jacobian", f, argnums, argnames, adopt, unknown)
+    checked = _checked("jacobian", f, argnums, argnames, adopt, unknown, more)
     if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1):
         raise ValueError(f"jacobian: chunk_size must be a positive int or None, got {chunk_size!r}")
 
@@ -435,8 +438,8 @@ def _followed(options, title, arrays, compute):
 jacrev = jacobian
 
 
-@_exact
-def jacfwd(f, argnums=0, *, argnames=None, adopt=None, progress=False, **unknown):
+@exact
+def jacfwd(f=None, argnums=0, *more, argnames=None, adopt=None, progress=False, **unknown):
     """The function that computes the Jacobian of `f`, column by column.
 
     Parameters, result and errors are those of `jacobian`; it takes one pass per element of the argument where
@@ -451,7 +454,7 @@ def jacfwd(f, argnums=0, *, argnames=None, adopt=None, progress=False, **unknown
            [0., 4.]])
     """
     options = {"argnums": argnums, "argnames": argnames, "adopt": adopt, "progress": progress}
-    return _Columns(jacfwd, f, *_checked("jacfwd", f, argnums, argnames, adopt, unknown), **options)
+    return _Columns(jacfwd, f, *_checked("jacfwd", f, argnums, argnames, adopt, unknown, more), **options)
 
 
 class _Columns(Transformed):
@@ -465,8 +468,8 @@ class _Columns(Transformed):
         return in_structure(tracked, found)
 
 
-@_exact
-def hessian(f, argnums=0, *, argnames=None, adopt=None, progress=False, **unknown):
+@exact
+def hessian(f=None, argnums=0, *more, argnames=None, adopt=None, progress=False, **unknown):
     """The function that computes the matrix of second derivatives of `f`.
 
     Parameters
@@ -501,7 +504,7 @@ def hessian(f, argnums=0, *, argnames=None, adopt=None, progress=False, **unknow
            [2., 0.]])
     """
     options = {"argnums": argnums, "argnames": argnames, "adopt": adopt, "progress": progress}
-    return _Hessian(hessian, f, *_checked("hessian", f, argnums, argnames, adopt, unknown), **options)
+    return _Hessian(hessian, f, *_checked("hessian", f, argnums, argnames, adopt, unknown, more), **options)
 
 
 class _Hessian(Transformed):
@@ -529,8 +532,8 @@ class _First(Transformed):
         return tracked.nest(reverse_blocks(tracked, None)[0])
 
 
-@_exact
-def hvp(f, argnums=0, *, argnames=None, adopt=None, **unknown):
+@exact
+def hvp(f=None, argnums=0, *more, argnames=None, adopt=None, **unknown):
     """The function that multiplies a vector by the Hessian of `f`, without computing the Hessian.
 
     Parameters
@@ -563,7 +566,7 @@ def hvp(f, argnums=0, *, argnames=None, adopt=None, **unknown):
     array([  6., 120.])
     """
     options = {"argnums": argnums, "argnames": argnames, "adopt": adopt}
-    return _Product(hvp, f, *_checked("hvp", f, argnums, argnames, adopt, unknown), **options)
+    return _Product(hvp, f, *_checked("hvp", f, argnums, argnames, adopt, unknown, more), **options)
 
 
 class _Product(Transformed):
@@ -626,21 +629,16 @@ def _broadcasts(shape, result):
     )
 
 
-def _checked(name, f, argnums, argnames, adopt, unknown=None):
+def _checked(name, f, argnums, argnames, adopt, unknown=None, more=()):
     """(the function to tracked: `f`, or what calls it adopted; what is differentiated)."""
     if unknown:
         raise TypeError(unexpected(name, next(iter(unknown)), ("argnums", "argnames")))
     if not callable(f):
-        raise TypeError(f"{name}: f must be callable, got {type(f).__name__}{_instead(name, f)}")
+        raise TypeError(f"{name}: f must be callable, got {type(f).__name__}{instead(name, f)}")
+    if more:
+        raise TypeError(given_at_once(name))
     which = chosen(name, argnums, argnames)
     return adopted(f, adopt), which
-
-
-def _instead(name, f):
-    """What was meant by a transform of something that is no function."""
-    if isinstance(f, Tensor) and name == "grad":
-        return ": of a Tensor that was computed arraygrad.autograd.grad(output, inputs) is the gradient"
-    return f": give the function itself and call what comes back, {name}(f)(x)"
 
 
 def _ones(tracked, indices):

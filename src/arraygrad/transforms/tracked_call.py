@@ -96,12 +96,16 @@ _KNOW_NO_TENSOR = (
      ("a method that is taken of the class numpy.ndarray knows no Tensor here: write x.name(...), or super().name(...) "
       "in a class that derives from it, in the place of numpy.ndarray.name(x, ...)")),
     ("Iterator operand is flagged as writeable, but is an object",
-     "numpy.nditer takes no Tensor: loop over x.ravel(), or over numpy.ndindex(x.shape)"),
+     "numpy.nditer takes no Tensor: loop over i in numpy.ndindex(x.shape), and write x[i] = value"),
+    ("Supplied output array must be contiguous",
+     "a generator writes into plain arrays alone: write what it gives, b[...] = rng.standard_normal(b.shape)"),
 )  # fmt: skip
 
 _TAKES_NO_TENSOR = (
     "if that is what is not expected there, write it with functions and operators of NumPy, SciPy and math, which are "
-    f"recorded; arraygrad.primitive gives any other function its derivative. {_PLAIN}"
+    "recorded; arraygrad.primitive gives any other function its derivative. Where only the values are meant, "
+    "arraygrad.stop_gradient(x) is a constant, arraygrad.stop_gradient(x).item() its number, "
+    "arraygrad.stop_gradient(x).numpy() its array"
 )
 _PLAIN_TEXTS = (Exception.__str__, BaseException.__str__)  # of errors whose text is their first argument
 _OF_TYPES = (TypeError, AttributeError, NotImplementedError, struct.error, numpy.exceptions.DTypePromotionError)

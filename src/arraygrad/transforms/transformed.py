@@ -1,17 +1,21 @@
 """What a transform returns: a callable with the name of the user's function, which pickles where that function does.
 
-May import: transforms.tracked_call, the standard library.
+May import: core.tensor, transforms.tracked_call, numpy, the standard library.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import types
 
+import numpy
+
+from arraygrad.core.tensor import Tensor
 from arraygrad.transforms.tracked_call import TrackedCall, function_name
 
-__all__ = ["Names", "Transformed", "accepts", "chosen", "track_call"]
+__all__ = ["Names", "Transformed", "accepts", "chosen", "exact", "given_at_once", "instead", "one_by_one", "track_call"]
 
 
 class Transformed:
@@ -51,6 +55,71 @@ class Transformed:
         return f"<{self._transform.__name__} of {self._original!r}>"
 
 
+# What may stand beside a transform's function in arithmetic that was meant for its result.
+_NO_OPERANDS = (
+    int, float, complex, numpy.ndarray, numpy.generic, Tensor, Transformed, types.FunctionType, types.NoneType
+)  # fmt: skip
+
+
+def _without_arithmetic(name, sign):
+    """The method of Transformed for an operator: it raises the TypeError that Python would, with what to write."""
+
+    def method(self, other=None):
+        if not isinstance(other, _NO_OPERANDS):
+            return NotImplemented  # another library's object may know what to do
+        call = f"{self._transform.__name__}(f)"
+        way = f"a {sign} {call}(x)" if name[0] == "r" else f"{call}(x) {sign} a"
+        way = f"{sign}{call}(x)" if name == "neg" else way
+        raise TypeError(f"{call} is a function, which has no arithmetic: call it first, {way}")
+
+    return method
+
+
+for _name, _sign in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "matmul": "@"}.items():
+    setattr(Transformed, f"__{_name}__", _without_arithmetic(_name, _sign))
+    setattr(Transformed, f"__r{_name}__", _without_arithmetic(f"r{_name}", _sign))
+Transformed.__neg__ = _without_arithmetic("neg", "-")
+
+
+def instead(name, f):
+    """What was meant by a transform of something that is no function."""
+    if f is None:
+        return (
+            f": give the function first, {name}(f, argnums=1); as a decorator with options, "
+            f"@functools.partial({name}, argnums=1)"
+        )
+    if isinstance(f, Tensor) and name == "grad":
+        return ": of a Tensor that was computed arraygrad.autograd.grad(output, inputs) is the gradient"
+    return f": give the function itself and call what comes back, {name}(f)(x)"
+
+
+def given_at_once(name):
+    """What to write where a transform was given the arguments of its function."""
+    arguments = "x, vector" if name == "hvp" else "x"
+    return f"{name}(f) is a function, which takes the arguments of f: {name}(f)({arguments})"
+
+
+@contextlib.contextmanager
+def one_by_one(name, primals):
+    """Say in a TypeError that arguments are given one by one, where the only one is a tuple."""
+    try:
+        yield
+    except TypeError as error:
+        if len(primals) == 1 and type(primals[0]) is tuple:
+            text = str(error).rstrip(".")
+            error.args = (f"{text}. {name} takes the arguments of f one by one, not as a tuple: {name}(f, x)",)
+        raise
+
+
+def exact(transform):
+    """Decorate a transform that takes what it does not know as `*more` and `**unknown`, to name what was meant."""
+    signature = inspect.signature(transform)
+    known = [p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    known[0] = known[0].replace(default=inspect.Parameter.empty)
+    transform.__signature__ = signature.replace(parameters=known)
+    return transform
+
+
 def _again(transform, function, options):
     """What a pickle calls."""
     return transform(function, **options)
@@ -84,7 +153,7 @@ def chosen(name, argnums, argnames):
             if all(isinstance(item, str) for item in given):
                 way = f"arguments are chosen by their names with argnames={argnums!r}"
             else:
-                way = f"{name}(f) is a function, which takes the arguments of f: {name}(f)(x)"
+                way = given_at_once(name)
             raise TypeError(f"{name}: argnums must be an int or a tuple of ints, got {argnums!r}; {way}")
         return argnums
     if type(argnums) is not int or argnums != 0:

@@ -403,7 +403,8 @@ class UnivariateSpline(_Fitted):
         if s != 0 and has_tensor(y) and ag.asarray(y).requires_grad:
             raise NotDifferentiable(
                 "arraygrad.scipy.interpolate.UnivariateSpline: y requires grad, but a smoothing spline's knots depend "
-                "on it; the derivative is known for s=0, or use LSQUnivariateSpline with knots"
+                "on it; the derivative is known for s=0, or use LSQUnivariateSpline(x, y, t), which is another fit, "
+                "with inner knots t that you choose"
             )
         self._remember(x, y, w, list(bbox), k, s, ext, check_finite)
         self._fit(y, k, ext, lambda v: interpolate.UnivariateSpline(x, v, w, list(bbox), k, 0, ext))
