@@ -19,7 +19,7 @@ from arraygrad.core.nodes cimport OpNode, attach, new_op_node
 from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport is_like_scalar
 from arraygrad.core.roots cimport edge_or_none
-from arraygrad.core.value cimport Backend, TensorBase, find_backend, new_tensor, registered, version_of
+from arraygrad.core.value cimport Backend, TensorBase, Value, find_backend, new_tensor, registered, version_of
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.engine cimport run_for_inputs
 from arraygrad.engine.node cimport Edge, Node, ThreadState, thread_state, NODE_PYTHON
@@ -354,6 +354,7 @@ cdef class TrackedCallBase:
         cdef PyObject** around
         cdef PyObject* keywords = <PyObject*>kwargs if kwargs else NULL
         cdef object result
+        cdef Value value
         # What was handed over is kept, to see what was written: `args` holds it as well.
         cdef list handed = self.handed if self.has_array and (len(args) > 1 or len(self.handed) > 1) else None
         if self.single:
@@ -371,9 +372,11 @@ cdef class TrackedCallBase:
         try:
             result = PyObject_VectorcallDict(<PyObject*>self.function, items_of(args), <size_t>len(args), keywords)
             if handed is not None:
-                for one in handed:
-                    if isinstance(one, TensorBase) and version_of((<TensorBase>one).value) != 0:
-                        self.look_for_shared(one, handed, args)
+                for k in range(len(handed)):
+                    if type(handed[k]) is Tensor:
+                        value = (<TensorBase>handed[k]).value
+                        if value.version != 0 or value.storage is not None and version_of(value) != 0:
+                            self.look_for_shared(handed[k], handed, args)
             return result
         finally:
             ts = thread_state()
