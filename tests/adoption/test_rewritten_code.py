@@ -529,7 +529,35 @@ DIGITS = {
     "numpy": "x * np.floor(x * 1e5) / 1e5",
     "rint": "x * np.rint(x * 1e5) / 1e5",
     "sum": "x * (int((x + 1.0) * 1e6) / 1e6 - 1.0)",
+    "int64": "x * (np.int64(x * 1e6) / 1e6)",
 }
+CUTS = ["int(x * 1e6)", "math.floor(1e6 * x)", "math.ceil(x * 10**6)", "np.trunc(x * 1e6)", "np.int64(x * 1e6)"]
+NAMED = {
+    f"{cut}, {name}": body.replace("CUT", cut)
+    for cut in CUTS
+    for name, body in {
+        "a name": "n = CUT; y = n / 1e6 * x",
+        "a factor": "n = CUT; y = x * n / 10**6",
+        "two names": "n = CUT; m = n / 1e6; y = m * x",
+        "annotated": "n: float = CUT; y = n / 1e6 * x",
+        "walrus": "y = x * n / 1e6 if (n := CUT) > 0 else x",
+    }.items()
+}
+
+
+@pytest.mark.parametrize("body", NAMED.values(), ids=NAMED)
+def test_digits_that_are_kept_under_a_name_are_told(body):
+    names = {"__name__": "cut", "np": np, "math": math}
+    source = f"def f(x):\n    {body}\n    return y\n"
+    linecache.cache["cut.py"] = len(source), None, source.splitlines(keepends=True), "cut.py"
+    exec(compile(source, "cut.py", "exec"), names)
+    f = names["f"]
+    plain = f(0.7371234)
+    with pytest.warns(UserWarning, match=r"cut\.py:2, in f: .* rounded to \d digits has derivative zero"):
+        value, gradient = ag.value_and_grad(f)(0.7371234)
+    assert value == plain
+    assert gradient == pytest.approx(plain / 0.7371234, rel=1e-12)
+    ag.adopt.clear()
 
 
 @pytest.mark.parametrize("text", DIGITS.values(), ids=DIGITS)
@@ -548,7 +576,15 @@ def test_digits_that_whole_numbers_keep_are_told(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["x - math.floor(x / 0.3) * 0.3", "x * int(x * 1e3)", "x * (int(x * 8) / 8)", "x * 100 / 100"]
+    "text",
+    [
+        "x - math.floor(x / 0.3) * 0.3",
+        "x * int(x * 1e3)",
+        "x * (int(x * 8) / 8)",
+        "x * 100 / 100",
+        "x * (n := int(x * 1e3)) + 0 * n",
+        "x * (n := int(x * 10000.0)) / 1e3 + 0 * n",
+    ],
 )
 def test_other_whole_numbers_say_nothing(text):
     names = {"__name__": "cut", "np": np, "math": math}

@@ -1,7 +1,7 @@
 """What stands in for math, cmath and a few builtins in adopted calls: numbers of recorded Tensors stay recorded.
 
 May import: adoption.builtin_answers, adoption.exchange, adoption.objects, adoption.table, autograd.python_numbers,
-core.tensor, ops, special, the standard library, numpy.
+autograd.stale_caches, core.tensor, ops, special, the standard library, numpy.
 
 Note [Numbers that stay]
 ~~~~~~~~~~~~~~~~~~~~~~~~
@@ -49,6 +49,7 @@ from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.objects import numbers_held
 from arraygrad.adoption.table import stand_in, stand_in_for, stand_in_module
 from arraygrad.autograd.python_numbers import one_element as element
+from arraygrad.autograd.stale_caches import tell_equal
 from arraygrad.core.tensor import Tensor
 from arraygrad.ops import OPS
 
@@ -127,6 +128,21 @@ def _of_plain(real):
         if not is_on():
             return real(*args, **kwargs)
         return real(*[_number(x) if type(x) is Tensor and x.size == 1 else x for x in args], **kwargs)
+
+    return function
+
+
+def _of_close(real):
+    """`math.isclose` and its like, where equal values are told as those of a comparison are: Note [Stale caches]."""
+    plain = _of_plain(real)
+
+    @functools.wraps(real)
+    def function(*args, **kwargs):
+        found = plain(*args, **kwargs)
+        if found and is_on() and len(args) == 2 and any(type(x) is Tensor for x in args):
+            if operator.eq(*[_number(x) if type(x) is Tensor and x.size == 1 else x for x in args]):
+                tell_equal(*args)
+        return found
 
     return function
 
@@ -402,7 +418,7 @@ def install():
         if module is math:
             stand_in(math.log, recording_first(math.log, stand_in_for(math.log), _operation(numpy.log)))
         for name in _PREDICATES:
-            stand_in(vars(module)[name], _of_plain(vars(module)[name]))
+            stand_in(vars(module)[name], (_of_close if name == "isclose" else _of_plain)(vars(module)[name]))
         stand_in_module(module)
     CLASSES[id(Number)] = lambda cls: type  # `type(dtype) is type`
     for other, real in (

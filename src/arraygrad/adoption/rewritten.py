@@ -1,8 +1,8 @@
 """The code of a function with other expressions, where an array is made or asked that no stand-in is called for.
 
-May import: adoption.exchange, adoption.filled_caches, adoption.fresh, adoption.identity_comparisons, adoption.table,
-adoption.text_names, adoption.written, autograd.python_numbers, core.tensor, numpy_api.arrays, the standard library,
-numpy.
+May import: adoption.exchange, adoption.filled_caches, adoption.fresh, adoption.identity_comparisons,
+adoption.one_value_caches, adoption.table, adoption.text_names, adoption.written, autograd.python_numbers, core.tensor,
+numpy_api.arrays, the standard library, numpy.
 
 Note [Code that is rewritten]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -20,7 +20,8 @@ that the search finds have other code while the call runs, made of their source:
     number: it is made of the Tensors. Methods that read numbers from text are called as they are, and what they have
     read is looked at (Note [Numbers read from text]). `t.astype(str)` is text where `t` is a constant.
     Digits that are kept by whole numbers, `int(x * 1e6) / 1e6`, are told as those of numpy.round are.
-    Dicts that are filled under keys of whole numbers or text are read through functions: Note [Filled caches].
+    Dicts that are filled under keys of whole numbers or text are read through functions: Note [Filled caches]. So are
+    the tests of caches of one value: Note [Caches of one value].
 (3) The source has to be that of the function: unchanged, it is compiled to the same code, place for place. If it is
     not (no source, a decorator that makes code), the function keeps its code, and the write is refused, as ever. Of
     the lambdas that begin in a line it is the one that compiles to the code.
@@ -46,6 +47,7 @@ from arraygrad.adoption.exchange import TEXTS, is_on, makes_tensors
 from arraygrad.adoption.filled_caches import Caches, item, key_made, looked_up
 from arraygrad.adoption.fresh import fresh, references, references_shown, set_counts
 from arraygrad.adoption.identity_comparisons import codes_of
+from arraygrad.adoption.one_value_caches import OneValue, asked, may_keep
 from arraygrad.adoption.table import stand_in_for
 from arraygrad.adoption.text_names import METHODS, holds_text, rows_of, tell_method
 from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of
@@ -63,8 +65,8 @@ _SHOWN = frozenset(("T", "mT", "flat", "real", "imag"))
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 _FRESH, _METHOD = "arraygrad: fresh", "arraygrad: method"
 _KEY, _ITEM, _LOOK = "arraygrad: key", "arraygrad: item", "arraygrad: look"
-_CUT = "arraygrad: cut"
-_WHOLE = frozenset("ceil fix floor int rint round trunc".split())  # functions that make whole numbers
+_CUT, _ASKED = "arraygrad: cut", "arraygrad: asked"
+_WHOLE = frozenset("ceil fix floor int int32 int64 rint round trunc".split())  # functions that make whole numbers
 _MANY = 4096
 _STORE_ATTR = dis.opmap["STORE_ATTR"]
 _STORE_ITEM = dis.opmap["STORE_SUBSCR"]
@@ -125,6 +127,7 @@ _IN_PLACE_OF = {
     _ITEM: item,
     _LOOK: looked_up,
     _CUT: _digits_kept,
+    _ASKED: asked,
 }
 
 
@@ -152,6 +155,8 @@ def _rewritten(code, namespace):
     names = _names_written(node)
     change = _Change(names, attributes, namespace, _containers(node) if names else frozenset())
     change.caches = Caches(node) if _may_fill(code) else None
+    change.tests = OneValue(node).tests
+    change.cuts = _named_cuts(node)
     if isinstance(node, ast.Lambda):
         node.body = change.visit(node.body)
     else:
@@ -163,12 +168,12 @@ def _rewritten(code, namespace):
     other = _compiled(tree, code)
     if other is None or other.co_freevars != code.co_freevars:
         return code
-    return _with_functions(other)
+    return _with_functions(other, change.looked)
 
 
 def _may_gain(code, namespace):
     """Whether code, or code of functions in it, writes into what it names, or calls one of these methods."""
-    if not _METHODS.isdisjoint(code.co_names) or targets_of(code) or _may_fill(code):
+    if not _METHODS.isdisjoint(code.co_names) or targets_of(code) or _may_fill(code) or may_keep(code):
         return True
     if any(_keeps_what_is_written(made, namespace) for made in _classes_named(code, namespace)):
         return True
@@ -378,16 +383,18 @@ def _compiled(tree, code):
     return None
 
 
-def _with_functions(code):
-    """Code with the functions in the place of the texts that stand for them."""
+def _with_functions(code, looked=()):
+    """Code with the functions, and what is looked at, in the place of the texts that stand for them."""
+    exchange = {**_IN_PLACE_OF, **dict(looked)}
     constants = [
-        _with_functions(one) if isinstance(one, types.CodeType) else _function_of(one) for one in code.co_consts
+        _with_functions(one, looked) if isinstance(one, types.CodeType) else _function_of(one, exchange)
+        for one in code.co_consts
     ]
     return code.replace(co_consts=tuple(constants))
 
 
-def _function_of(constant):
-    return _IN_PLACE_OF.get(constant, constant) if type(constant) is str else constant
+def _function_of(constant, exchange):
+    return exchange.get(constant, constant) if type(constant) is str else constant
 
 
 def _root(node):
@@ -529,6 +536,41 @@ def _written_by(call):
     return found
 
 
+def _cuts_off(node, digits):
+    """Whether syntax is that of `int(x * 10**digits)` and the like."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+        return False
+    scaled, name = node.args[0], getattr(node.func, "id", getattr(node.func, "attr", None))
+    return (
+        name in _WHOLE
+        and isinstance(scaled, ast.BinOp)
+        and isinstance(scaled.op, ast.Mult)
+        and digits in (_power_of_ten(scaled.left), _power_of_ten(scaled.right))
+    )
+
+
+def _named_cuts(function):
+    """{id of the syntax of such a call: digits} of those that are kept under a name, `n = int(x * 1e6)`, `n / 1e6`."""
+    nodes = list(ast.walk(function))
+    named = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Name):
+                    named.setdefault(target.id, []).append(node.value)
+    found = {}
+    for node in nodes:
+        digits = _power_of_ten(node.right) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) else None
+        waiting = [node.left] if digits is not None else []
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult):
+                waiting += [part.left, part.right]
+            elif isinstance(part, ast.Name):
+                found.update((id(one), digits) for one in named.get(part.id, ()) if _cuts_off(one, digits))
+    return found
+
+
 class _Change(ast.NodeTransformer):
     """Puts the calls into a function."""
 
@@ -536,6 +578,9 @@ class _Change(ast.NodeTransformer):
         self.names = names
         self.containers = containers
         self.caches = None  # of filled_caches; None: there are none
+        self.tests = {}  # of one_value_caches
+        self.looked = {}  # text that stands for a cache -> the cache
+        self.cuts = {}  # id of the syntax of a call -> the digits that are kept by it
         self.attributes = attributes
         self.namespace = namespace
         self.changes = 0
@@ -630,6 +675,18 @@ class _Change(ast.NodeTransformer):
         self.generic_visit(node)
         return self._called(_ITEM, node, [node.value, node.slice]) if read else node
 
+    def visit_If(self, node):
+        cache = self.tests.get(id(node.test))
+        self.generic_visit(node)
+        if cache is not None:
+            text = f"arraygrad: cache {len(self.looked)}"
+            self.looked[text] = cache
+            name = ast.copy_location(ast.Constant(text), node.test)
+            node.test = self._called(_ASKED, node.test, [node.test, name])
+        return node
+
+    visit_While = visit_If
+
     def visit_BinOp(self, node):
         self.generic_visit(node)
         digits = _power_of_ten(node.right) if isinstance(node.op, ast.Div) else None
@@ -641,13 +698,9 @@ class _Change(ast.NodeTransformer):
         """A dividend, whose factors `int(x * 10**digits)` and the like go through `_digits_kept`."""
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             node.left, node.right = self._cut(node.left, digits), self._cut(node.right, digits)
-        elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
-            scaled = node.args[0]
-            name = getattr(node.func, "id", getattr(node.func, "attr", None))
-            if name in _WHOLE and isinstance(scaled, ast.BinOp) and isinstance(scaled.op, ast.Mult):
-                if digits in (_power_of_ten(scaled.left), _power_of_ten(scaled.right)):
-                    constant = ast.copy_location(ast.Constant(digits), node)
-                    return self._called(_CUT, node, [node.func, constant, scaled])
+        elif _cuts_off(node, digits):
+            constant = ast.copy_location(ast.Constant(digits), node)
+            return self._called(_CUT, node, [node.func, constant, node.args[0]])
         return node
 
     def visit_Call(self, node):
@@ -659,6 +712,9 @@ class _Change(ast.NodeTransformer):
             node.args = [one if isinstance(one, ast.Starred) else self._through(one) for one in node.args]
             for keyword in node.keywords:
                 keyword.value = self._through(keyword.value) if keyword.arg else keyword.value
+        if id(node) in self.cuts:
+            constant = ast.copy_location(ast.Constant(self.cuts[id(node)]), node)
+            return self._called(_CUT, node, [of, constant, *node.args])
         if makes_key:
             return self._called(_KEY, node, [of, *node.args], node.keywords)
         if looks:

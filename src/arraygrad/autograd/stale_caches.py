@@ -1,7 +1,7 @@
 """Values that a program keeps from an earlier call, and compares with one that is differentiated.
 
-May import: autograd.source_locations, autograd.python_numbers, core.convert, core.exposed_memory, core.tensor, the
-standard library, numpy.
+May import: autograd.graph, autograd.python_numbers, autograd.source_locations, core.convert, core.exposed_memory,
+core.tensor, the standard library, numpy.
 
 Note [Stale caches]
 ~~~~~~~~~~~~~~~~~~~
@@ -15,45 +15,66 @@ equal] in core/decisions.pyx). It says nothing of
 (3) `x` and what `stop_gradient(x)`, `x.detach()` or `x.numpy()` show of the same memory;
 (4) more than the first few comparisons at one place in one trace, as each look walks over a graph.
 The same holds of `abs(x - self.last) > 1e-9` and `norm(x - self.last) > 0`: a size that is exactly zero, which is
-compared with a bound that is not followed. The graph tells whether it is that of a difference from a constant.
+compared with a bound that is not followed. The graph tells whether it is that of a difference from a constant, which
+is all that no running transform follows: plain values, what is detached, and what a call that has ended has kept.
+(5) `norm(x - self.last) == 0` asks the same where the code, or what has called it, keeps values. Elsewhere it asks for
+    a point where a formula has a kink.
 Guarded by tests/adoption/test_caches_of_one_value.py.
 """
 
 import ast
+import dis
 import sys
 
 import numpy
 
+from arraygrad.autograd.graph import walk
 from arraygrad.autograd.python_numbers import followed_by, number_warnings_are_off
 from arraygrad.autograd.source_locations import SourceLocation, is_ours, own_frame, parsed, source_of, warn_at
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.exposed_memory import raw_array
-from arraygrad.core.tensor import Tensor
+from arraygrad.core.tensor import Tensor, edge_of
 
-__all__ = ["tell_equal", "tell_near"]
+__all__ = ["LOOKS", "is_from_a_constant", "looked_at", "looks_of_newest", "tell_equal", "tell_near", "warn_of_cache"]
 
-_LOOKS = 3
-_looked: dict = {}  # id of a trace -> {place: how many looks}
+LOOKS = 3
 
 
-def _looked_at(frame):
+def looked_at(frame):
     """The program's frame that compares, if a transform runs whose values it may ask of: (4)."""
     if number_warnings_are_off() or not RUNNING:
         return None
-    traces = list(RUNNING.values())
-    for one in _looked.keys() - set(map(id, traces)):
-        _looked.pop(one, None)
     frame = own_frame(frame)
-    looks = _looked.setdefault(id(traces[-1]), {})
+    looks = looks_of_newest()
     key = (frame.f_code, frame.f_lasti)
     looks[key] = looks.get(key, 0) + 1
-    return None if looks[key] > _LOOKS else frame
+    return None if looks[key] > LOOKS else frame
+
+
+def looks_of_newest():
+    """The same as `_looks_of`, of the innermost trace."""
+    return _looks_of(list(RUNNING.values())[-1])
+
+
+def _looks_of(trace):
+    """{place: how many looks} of a trace."""
+    try:
+        return trace.looked
+    except AttributeError:
+        trace.looked = {}
+        return trace.looked
 
 
 def tell_equal(a, b):
     """`a` and `b`, of which one is a Tensor that requires grad, were compared and are equal: warn of (1) to (4)."""
-    frame = _looked_at(sys._getframe(1))
-    if frame is None or _is_special(b if isinstance(a, Tensor) else a) or _names_a_number(frame):
+    frame = looked_at(sys._getframe(1))
+    if frame is None:
+        return
+    if _is_special(b if isinstance(a, Tensor) else a):
+        if not is_ours(sys._getframe(1)):
+            _tell_zero(*((a, b) if isinstance(a, Tensor) else (b, a)), frame)
+        return
+    if _names_a_number(frame):
         return
     found = [isinstance(x, Tensor) and x.requires_grad and bool(followed_by(x)) for x in (a, b)]
     if found[0] == found[1] or _share_memory(a, b):
@@ -61,7 +82,42 @@ def tell_equal(a, b):
     _warn(frame)
 
 
+def _tell_zero(size, zero, frame):
+    """A size was found equal to a number such as zero (5)."""
+    if isinstance(zero, Tensor) or numpy.any(_raw(zero)) or not size.requires_grad or not _fills(frame):
+        return
+    if not _subtracts_a_number(frame) and is_from_a_constant(size):
+        _warn(frame)
+
+
+def _fills(frame):
+    """Whether code at a place, or what has called it, keeps values that outlive its call: (5)."""
+    for _ in range(3):
+        if frame is None:
+            return False
+        code = frame.f_code
+        if any(opcode in _KEEPS for opcode in code.co_code[::2]) or not _PUTS.isdisjoint(code.co_names):
+            return True
+        frame = frame.f_back
+    return False
+
+
+_KEEPS = frozenset(dis.opmap[name] for name in ("STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "STORE_SUBSCR"))
+_PUTS = frozenset(("append", "setattr", "setdefault", "update"))
+
+
+def warn_of_cache(frame):
+    """Warn of a cache that is asked at a place, unless this trace has told of one: it may be the same."""
+    if not any(_TOLD in _looks_of(trace) for trace in list(RUNNING.values())):
+        _warn(frame)
+
+
+_TOLD = "told"  # a key beside the places that were looked at
+
+
 def _warn(frame):
+    for trace in list(RUNNING.values()):
+        _looks_of(trace)[_TOLD] = 1
     place = SourceLocation(frame)
     warn_at(
         place,
@@ -77,7 +133,8 @@ _SIZES = frozenset(
     """
     AbsBackward SumBackward MaxBackward MeanBackward SqrtBackward SquareBackward MulBackward PowBackward
     NormBackward VectorNormBackward MatrixNormBackward GetitemBackward ReshapeBackward ConjBackward RealBackward
-    MaximumBackward HypotBackward VecdotBackward MatmulBackward DivBackward FloatPowerBackward FabsBackward
+    MaximumBackward HypotBackward VecdotBackward MatmulBackward FloatPowerBackward FabsBackward EinsumBackward
+    DotBackward NegBackward StackBackward
     """.split()
 )
 _STEPS = 12  # nodes of a graph, from a size to the differences
@@ -87,28 +144,37 @@ def tell_near(x, bound):
     """`x`, which requires grad and is zero, was compared with a bound: warn if it is a difference from a constant."""
     if is_ours(sys._getframe(1)):  # formulas of rules and libraries ask for the places where they have a kink
         return
-    frame = _looked_at(sys._getframe(1))
-    if frame is None or _subtracts_a_number(frame) or not _is_from_a_constant(x) or not followed_by(x):
+    frame = looked_at(sys._getframe(1))
+    if frame is None or _subtracts_a_number(frame) or not is_from_a_constant(x) or not followed_by(x):
         return
     _warn(frame)
 
 
-def _is_from_a_constant(x):
-    """Whether a size is that of a difference between a value that requires grad and one that does not."""
-    waiting, seen = [x.grad_fn], {}
+def is_from_a_constant(x):
+    """Whether a size is that of a difference between a value that is followed and one that is not."""
+    ends = {edge.node for trace in list(RUNNING.values()) for edge in trace.edges}
+    waiting, seen = [edge_of(x).node], {}
     while waiting:
         node = waiting.pop()
-        if node is None or len(seen) > _STEPS:
+        if len(seen) > _STEPS:
             return False
         if id(node) in seen:
             continue
         seen[id(node)] = node
+        name = node.name()
         below = [one for one, _ in node.next_functions]
-        if node.name() == "SubBackward":
-            if None not in below or not any(below):
+        followed = [one for one in below if one is not None and not ends.isdisjoint(walk([one]))]
+        if not followed:
+            return False
+        if name == "SubBackward":
+            if len(followed) == len(below):
                 return False
-        elif node.name() in _SIZES:
-            waiting += [one for one in below if one is not None] or [None]
+        elif name == "DivBackward":  # a part of a size that is followed, too, or of one that is not
+            if below[0] not in followed:
+                return False
+            waiting.append(below[0])
+        elif name in _SIZES:
+            waiting += followed
         else:
             return False
     return True
@@ -121,7 +187,17 @@ def _subtracts_a_number(frame):
         isinstance(part, ast.BinOp)
         and isinstance(part.op, ast.Sub)
         and any(isinstance(side, ast.Constant) for side in (part.left, part.right))
+        and not any(_divides_names(side) for side in (part.left, part.right))
         for part in ast.walk(node)
+    )
+
+
+def _divides_names(node):
+    """Whether syntax is that of `x / self.last`, which is compared with one."""
+    return (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Div)
+        and not any(isinstance(side, ast.Constant) for side in (node.left, node.right))
     )
 
 

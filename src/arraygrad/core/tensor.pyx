@@ -641,7 +641,8 @@ def set_autograd(module):
 
 cdef int set_requires_grad(Tensor t, bint mode, str text) except -1:
     if mode and not t.value.meta.is_floating:
-        raise RuntimeError(f"{text}, but got dtype {t.value.meta.dtype}: convert it, t.astype(arraygrad.float64)")
+        raise RuntimeError(f"{text}, but got dtype {t.value.meta.dtype}: give "
+                           "arraygrad.tensor(data, dtype=arraygrad.float64, requires_grad=True)")
     if mode and t.value.inference:
         leave_inference(t)
     if t.grad_fn is not None:

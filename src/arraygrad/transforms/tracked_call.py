@@ -146,14 +146,17 @@ class TrackedCall(TrackedCallBase):
         Where a value that depends on the arguments left the graph last, by a call that was let go; `str` tells it.
     known : tuple of dict
         Sequence numbers of nodes that were seen to reach the arguments, and of others, while `left` is set.
+    looked : dict
+        Places where comparisons were looked at, set with the first one: `autograd.stale_caches`.
     refused : TypeError or None
         The last refusal of such a call, which the function may have caught.
     refusals : dict of str to TypeError
         All of them by their texts, set with the first one.
     """
 
-    __slots__ = ("known", "refusals")
+    __slots__ = ("known", "looked", "refusals")
     known: tuple[dict[int, None], dict[int, None]]
+    looked: dict[object, int]
     refusals: dict[str, TypeError]
 
     # Calling the function
