@@ -397,8 +397,8 @@ def _gradient_list(grads, n):
     ):
         if isinstance(grads, numbers.Number):
             raise TypeError(
-                f"the gradient of an output is an array of its shape, but got {type(grads).__name__}: give "
-                "arraygrad.full_like(t, 1.0) for an output t"
+                f"expected an array or a Tensor, got {type(grads).__name__}: the gradient of an output t is an array "
+                "of its shape, arraygrad.full_like(t, 1.0)"
             )
         backend_of(grads)  # says what is wrong with it, if it is none
         return [grads]

@@ -442,8 +442,7 @@ def store_refused(t):
         )
     elif adopting():
         text += (
-            "the array is no recordable one: it was made before the call, by a library, or as a view of other numbers "
-            "(`view(dtype)`, nditer; write into the array itself, by its items, there). "
+            f"{_OF_VIEWS if getattr(at.target, 'base', None) is not None else _OF_OTHERS}"
             f"{_why[2](at.target, at.frame)}"
             "Put a copy in its place, x = numpy.array(x), which is recorded here (where an earlier call has put one "
             "there, x = numpy.array(arraygrad.stop_gradient(x))); what reads the old array gets no gradient. "
@@ -620,6 +619,11 @@ def set_adoption(question, without, given, why):
 _adoption = _without = _given = _why = None  # see set_adoption: adoption is imported on first use
 
 _CREATION = frozenset(("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "full", "fromiter"))
+_OF_OTHERS = "the array was made where adoption does not reach, before the call or by a library. "
+_OF_VIEWS = (
+    "the array is a view of another one's memory: that was made before the call or by a library, or `view(dtype)` or "
+    "nditer made the view (write into the array itself there, by its items). "
+)
 _OF_NO_ARRAY = "A list that holds Tensors is no array: make it one first, numpy.array([...]), which is recorded. "
 _OF_LISTS = "Write arraygrad.asarray([...]) in its place, which takes nested lists of numbers and Tensors. "
 
