@@ -56,7 +56,7 @@ class Transformed:
 
 
 # What may stand beside a transform's function in arithmetic that was meant for its result.
-_NO_OPERANDS = (
+_NO_OPERANDS: tuple = (
     int, float, complex, numpy.ndarray, numpy.generic, Tensor, Transformed, types.FunctionType, types.NoneType
 )  # fmt: skip
 
@@ -78,7 +78,7 @@ def _without_arithmetic(name, sign):
 for _name, _sign in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "matmul": "@"}.items():
     setattr(Transformed, f"__{_name}__", _without_arithmetic(_name, _sign))
     setattr(Transformed, f"__r{_name}__", _without_arithmetic(f"r{_name}", _sign))
-Transformed.__neg__ = _without_arithmetic("neg", "-")
+setattr(Transformed, "__neg__", _without_arithmetic("neg", "-"))  # noqa: B010
 
 
 def instead(name, f):
