@@ -412,6 +412,9 @@ class TrackedCall(TrackedCallBase):
         target = raw_handle(written)
         if not isinstance(target, numpy.ndarray) or not target.size:
             return
+        node = written.grad_fn
+        if node is None or any(edge.node is node for edge in self.edges):
+            return  # no write was recorded: what another argument shows there is a constant as it is
         for other in [*handed, *args]:
             if other is written:
                 continue
