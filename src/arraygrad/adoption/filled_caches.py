@@ -23,12 +23,12 @@ import numpy
 
 from arraygrad.adoption.exchange import TEXTS, is_on
 from arraygrad.adoption.text_names import numbers_written
-from arraygrad.autograd.python_numbers import followed_by
+from arraygrad.autograd.python_numbers import is_followed
 from arraygrad.autograd.source_locations import SourceLocation, warn_at
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.tensor import Tensor
 
-__all__ = ["Caches", "item", "key_made", "looked_up"]
+__all__ = ["Caches", "item", "key_made", "looked_up", "place_of"]
 
 # Names of functions that make whole numbers and text, of which keys are made.
 _CUTS = frozenset("ceil floor int rint round trunc".split())
@@ -37,6 +37,11 @@ _LOOKS = frozenset(("get", "setdefault", "pop"))
 _PLAIN = (float, complex, numpy.floating, numpy.complexfloating)
 _MANY = 4096
 _keys: dict = {}  # a key -> id of the transform that ran when it was made of a followed value
+
+
+def place_of(node):
+    """The syntax of a name, attribute or item as text, the same where it is read and where it is written."""
+    return ast.dump(node).replace("Store()", "Load()")
 
 
 class Caches:
@@ -54,18 +59,17 @@ class Caches:
                     elif isinstance(target, ast.Subscript):
                         filled.append((target.value, target.slice, node.value))
             elif isinstance(node, ast.Call) and getattr(node.func, "attr", None) in _LOOKS and node.args:
-                looked.add(ast.dump(node.func.value))
+                looked.add(place_of(node.func.value))
                 if node.func.attr == "setdefault" and len(node.args) == 2:
                     filled.append((node.func.value, *node.args))
             elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
-                looked.add(ast.dump(node.comparators[0]))
+                looked.add(place_of(node.comparators[0]))
             elif isinstance(node, ast.Try):
-                looked.update(ast.dump(part.value) for part in ast.walk(node) if isinstance(part, ast.Subscript))
+                looked.update(place_of(part.value) for part in ast.walk(node) if isinstance(part, ast.Subscript))
         self.dicts = set()  # how those are written
         self.keys = set()  # ids of the syntax of calls that make keys
-        looked = {text.replace("Store()", "Load()") for text in looked}
         for holder, key, value in filled:
-            text = ast.dump(holder).replace("Store()", "Load()")
+            text = place_of(holder)
             made = self._made(key)
             if text in looked and not self._is_new(holder) and made and not self._is_of_key(value, key):
                 self.dicts.add(text)
@@ -124,7 +128,7 @@ def _name_called(node):
 def key_made(function, *args, **kwargs):
     """What a function makes of its arguments, noted as a key where one of them is followed (1)."""
     made = function(*args, **kwargs)
-    if RUNNING and is_on() and any(map(_is_followed, args)):
+    if RUNNING and is_on() and any(map(is_followed, args)):
         if len(_keys) > _MANY:
             _keys.clear()
         try:
@@ -132,10 +136,6 @@ def key_made(function, *args, **kwargs):
         except (TypeError, StopIteration, RuntimeError):  # it is no key, or a transform of another thread has ended
             pass
     return made
-
-
-def _is_followed(x):
-    return isinstance(x, Tensor) and x.requires_grad and bool(followed_by(x))
 
 
 def item(holder, key):
@@ -184,7 +184,7 @@ def _is_noted(key):
 def _is_constant(found):
     """Whether a value has numbers, and none that a running transform follows."""
     if isinstance(found, list | tuple):
-        return any(map(_is_constant, found)) and not any(map(_is_followed, found))
+        return any(map(_is_constant, found)) and not any(map(is_followed, found))
     if isinstance(found, Tensor):
-        return found.dtype.kind in "fc" and not _is_followed(found)
+        return found.dtype.kind in "fc" and not is_followed(found)
     return isinstance(found, _PLAIN) or (isinstance(found, numpy.ndarray) and found.dtype.kind in "fc")

@@ -1,15 +1,13 @@
 # What rewritten code does with an array that it has just made: (1) of Note [Code that is rewritten] in
 # adoption/rewritten.py. Compiled, because such code may pass each number of a loop through it.
-# May import: core.adopted, core.inplace, core.constructors, engine.node, numpy (Python only), the standard library.
+# May import: adoption.exchange, core.constructors, core.inplace, numpy (Python only), the standard library.
 import weakref
 
 import numpy
 
-from arraygrad.core.adopted cimport arraygrad_adopting
-from arraygrad.engine.node cimport thread_state
-
-from arraygrad.core.inplace import as_scalar
+from arraygrad.adoption.exchange import makes_tensors
 from arraygrad.core.constructors import wrap_raw
+from arraygrad.core.inplace import as_scalar
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(object o)
@@ -44,9 +42,9 @@ cdef Py_ssize_t _references_of_base(object array) except -1:
 
 def fresh(value, into=None):
     """A Tensor over an array that nothing else holds; anything else as it is, and what is stored `into` an array."""
-    if type(value) is not _ndarray or Py_REFCNT(value) != _alone or arraygrad_adopting == NULL:
+    if type(value) is not _ndarray or Py_REFCNT(value) != _alone or not makes_tensors():
         return value
-    if thread_state().grad_mode == 0 or into is not None and hasattr(into, "__array__"):
+    if into is not None and hasattr(into, "__array__"):
         return value
     if value.dtype.char not in "fdFD" or not value.flags.writeable or weakref.getweakrefcount(value):
         return value

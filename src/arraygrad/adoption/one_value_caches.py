@@ -1,7 +1,8 @@
 """Caches of one value, by the form of their code: what an earlier call has put there is told where it is used again.
 
-May import: adoption.exchange, autograd.python_numbers, autograd.source_locations, autograd.stale_caches, core.convert,
-core.exposed_memory, core.tensor, the standard library, numpy.
+May import: adoption.exchange, adoption.filled_caches, autograd.instructions, autograd.python_numbers,
+autograd.source_locations, autograd.stale_caches, core.convert, core.exposed_memory, core.tensor, the standard library,
+numpy.
 
 Note [Caches of one value]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -23,13 +24,14 @@ Guarded by tests/adoption/test_caches_of_one_value.py.
 """
 
 import ast
-import dis
 import sys
 
 import numpy
 
 from arraygrad.adoption.exchange import is_on
-from arraygrad.autograd.python_numbers import followed_by
+from arraygrad.adoption.filled_caches import place_of
+from arraygrad.autograd.instructions import steps_of
+from arraygrad.autograd.python_numbers import is_followed
 from arraygrad.autograd.source_locations import object_of
 from arraygrad.autograd.stale_caches import LOOKS, is_from_a_constant, looked_at, looks_of_newest, warn_of_cache
 from arraygrad.core.convert import RUNNING
@@ -47,7 +49,7 @@ _STORES = {"STORE_ATTR": "LOAD_ATTR", "STORE_GLOBAL": "LOAD_GLOBAL", "STORE_DERE
 
 def may_keep(code):
     """Whether code stores a place that outlives its call, and reads one of that name."""
-    steps = list(dis.get_instructions(code))
+    steps = steps_of(code)
     stored = {(_STORES[step.opname], step.argval) for step in steps if step.opname in _STORES}
     return any((step.opname, step.argval) in stored for step in steps)
 
@@ -85,7 +87,7 @@ class OneValue:
         for node in nodes:
             for target, value in _assignments(node):
                 if self._outlives(target):
-                    filled.append((id(node), _text(target), target, value))
+                    filled.append((id(node), place_of(target), target, value))
                 elif isinstance(target, ast.Name):
                     self._assigned.setdefault(target.id, []).append(value)
         if not filled:
@@ -107,20 +109,20 @@ class OneValue:
         others = [one for one in filled if one[0] not in inside]
         returns = isinstance(node.body[-1], ast.Return)
         filled, hit = (others, True) if returns and not within else (within, False)
-        read = {_text(part) for part in self._parts(node.test) if isinstance(part, _KEPT)}
+        read = {place_of(part) for part in self._parts(node.test) if isinstance(part, _KEPT)}
         places = [(place, value) for _, text, place, value in filled if text in read]
         if not places:
             return
         tested = {id(part) for part in ast.walk(node.test)}
         used = [
-            _text(part)
+            place_of(part)
             for part in nodes
             if isinstance(part, _KEPT)
             and isinstance(part.ctx, ast.Load)
             and id(part) not in tested
             and ((id(part) in inside) == hit)
         ]
-        together = {_text(place) for place, value in places if isinstance(value, ast.Tuple | ast.List | ast.Dict)}
+        together = {place_of(place) for place, value in places if isinstance(value, ast.Tuple | ast.List | ast.Dict)}
         values = [place for _, text, place, _ in filled if (text not in read or text in together) and text in used]
         if not values:
             return
@@ -135,7 +137,7 @@ class OneValue:
 
     def _note_ends(self, loop, filled):
         """The tests that end a loop of a function that keeps its iterate: (5)."""
-        if not any(_text(part) in filled for part in ast.walk(loop) if isinstance(part, _KEPT)):
+        if not any(place_of(part) in filled for part in ast.walk(loop) if isinstance(part, _KEPT)):
             return
         ends = [(loop.test, False)] if isinstance(loop, ast.While) else []
         for node in ast.walk(loop):
@@ -152,7 +154,7 @@ class OneValue:
                 and all(isinstance(side, _KEPT) for side in (part.left, part.right))
             ]
             sizes = [part for part in ast.walk(test) if isinstance(part, ast.Name)]
-            if any(_text(side) in filled for pair in sides for side in pair):
+            if any(place_of(side) in filled for pair in sides for side in pair):
                 self.tests[id(test)] = _Cache(hit, sides, sizes, None, False)
 
     def _parts(self, node, depth=3):
@@ -162,10 +164,6 @@ class OneValue:
             if depth and isinstance(part, ast.Name):
                 for value in self._assigned.get(part.id, ()):
                     yield from self._parts(value, depth - 1)
-
-
-def _text(node):
-    return ast.dump(node).replace("Store()", "Load()")
 
 
 def _assignments(node):
@@ -272,7 +270,7 @@ def _raw(x):
 def _is_followed(x):
     if isinstance(x, list | tuple):
         return any(map(_is_followed, x[:8]))
-    return isinstance(x, Tensor) and x.requires_grad and bool(followed_by(x))
+    return is_followed(x)
 
 
 def _is_constant(x):

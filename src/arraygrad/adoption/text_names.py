@@ -160,16 +160,21 @@ def reader(real):
     return read
 
 
-@functools.wraps(eval)
-def _eval(source, globals=None, locals=None, /):
-    frame = sys._getframe(1)
+def _names(frame, globals, locals):
+    """The names that code which a frame runs has, by default the frame's own."""
     if globals is None:
         globals = frame.f_globals
         if locals is None:
             locals = frame.f_locals
             if locals is not globals and not isinstance(locals, dict):
                 locals = dict(locals)  # as of locals(): a proxy of the frame from Python 3.13 on
-    found = eval(source, globals, locals)
+    return globals, locals
+
+
+@functools.wraps(eval)
+def _eval(source, globals=None, locals=None, /):
+    frame = sys._getframe(1)
+    found = eval(source, *_names(frame, globals, locals))
     if TEXTS and is_on() and isinstance(source, str):
         tell_read([found, numbers_written(source)], frame)
     return found
@@ -178,15 +183,9 @@ def _eval(source, globals=None, locals=None, /):
 @functools.wraps(exec)
 def _exec(source, globals=None, locals=None, /, **kwargs):
     frame = sys._getframe(1)
-    if globals is None:
-        globals = frame.f_globals
-        if locals is None:
-            locals = frame.f_locals
-            if locals is not globals and not isinstance(locals, dict):
-                locals = dict(locals)  # as `_eval` does
     if TEXTS and is_on() and isinstance(source, str):
         tell_read(numbers_written(source), frame)
-    exec(source, globals, locals, **kwargs)
+    exec(source, *_names(frame, globals, locals), **kwargs)
 
 
 @functools.wraps(compile)

@@ -1,6 +1,6 @@
 """Numbers that are items of sets and keys of dicts: equal ones are one item in a plain call, and two when recorded.
 
-May import: autograd.source_locations, core.tensor, the standard library, numpy.
+May import: autograd.instructions, autograd.source_locations, core.tensor, the standard library, numpy.
 
 Note [Keys that are equal]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -29,6 +29,7 @@ import weakref
 
 import numpy
 
+from arraygrad.autograd.instructions import steps_of
 from arraygrad.autograd.source_locations import SourceLocation, is_ours, object_of, parsed, source_of, warn_at
 from arraygrad.core.tensor import Tensor
 
@@ -204,7 +205,7 @@ _NUMBERS = (int, float, complex, numpy.generic)
 
 
 def _names_and_operations(code):
-    return frozenset(code.co_names), frozenset(step.opname + step.argrepr for step in dis.get_instructions(code))
+    return frozenset(code.co_names), frozenset(step.opname + step.argrepr for step in steps_of(code))
 
 
 def _reads_items(code):

@@ -237,20 +237,27 @@ def leaves(t, how):
 
 
 def _note_left(trace, text):
-    if trace.left is None:
-        trace.known = ({}, {})
     trace.left = text
+
+
+def is_followed(x):
+    """Whether `x` is a Tensor that a running transform follows."""
+    if not RUNNING or not isinstance(x, Tensor) or not x.requires_grad:
+        return False
+    node = gradient_edge(x)[0]
+    return any(_follows(trace, node) for trace in list(RUNNING.values()))
 
 
 def _follows(trace, node):
     """Whether the history of a node reaches the arguments of a running trace.
 
-    What was found of nodes is noted by their sequence numbers, so that a loop that lets values out in every pass looks
-    at each node once, and not at all before it.
+    What was found of nodes is noted by their sequence numbers, so that a loop that asks in every pass looks at each
+    node once, and not at all before it.
     """
-    if trace.left is None:
-        trace.known = ({}, {})
-    reaching, others = trace.known
+    try:
+        reaching, others = trace.known
+    except AttributeError:
+        reaching, others = trace.known = ({}, {})
     ends = {edge.node for edge in trace.edges}
     above = {node: None}
     stack = [node]

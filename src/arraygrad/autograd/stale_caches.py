@@ -29,7 +29,7 @@ import sys
 import numpy
 
 from arraygrad.autograd.graph import walk
-from arraygrad.autograd.python_numbers import followed_by, number_warnings_are_off
+from arraygrad.autograd.python_numbers import is_followed, number_warnings_are_off
 from arraygrad.autograd.source_locations import SourceLocation, is_ours, own_frame, parsed, source_of, warn_at
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.exposed_memory import raw_array
@@ -76,7 +76,7 @@ def tell_equal(a, b):
         return
     if _names_a_number(frame):
         return
-    found = [isinstance(x, Tensor) and x.requires_grad and bool(followed_by(x)) for x in (a, b)]
+    found = [is_followed(x) for x in (a, b)]
     if found[0] == found[1] or _share_memory(a, b):
         return
     _warn(frame)
@@ -145,7 +145,7 @@ def tell_near(x, bound):
     if is_ours(sys._getframe(1)):  # formulas of rules and libraries ask for the places where they have a kink
         return
     frame = looked_at(sys._getframe(1))
-    if frame is None or _subtracts_a_number(frame) or not is_from_a_constant(x) or not followed_by(x):
+    if frame is None or _subtracts_a_number(frame) or not is_from_a_constant(x) or not is_followed(x):
         return
     _warn(frame)
 

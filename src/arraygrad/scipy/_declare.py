@@ -517,13 +517,8 @@ def _of_library(rule, bound, leaves):
 
 def _of_list(part):
     """A list of numbers that SciPy handed back, as an array: its elements may depend on what is differentiated."""
-    if type(part) is not list:
-        return part
-    try:
-        found = numpy.asarray(part)
-    except ValueError:  # a ragged one
-        return part
-    return found if found.dtype.kind in "fc" else part
+    found = _as_array(part) if type(part) is list else part
+    return part if _is_array(found) and found.dtype.kind not in "fc" else found
 
 
 def _wrapped(rule, bound, at, tensors, leaves, result):

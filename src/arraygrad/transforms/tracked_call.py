@@ -145,7 +145,7 @@ class TrackedCall(TrackedCallBase):
     left : object or None
         Where a value that depends on the arguments left the graph last, by a call that was let go; `str` tells it.
     known : tuple of dict
-        Sequence numbers of nodes that were seen to reach the arguments, and of others, while `left` is set.
+        Sequence numbers of nodes that were seen to reach the arguments, and of others, set by the first question.
     looked : dict
         Places where comparisons were looked at, set with the first one: `autograd.stale_caches`.
     refused : TypeError or None
