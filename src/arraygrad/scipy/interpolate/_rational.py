@@ -31,13 +31,13 @@ class FloaterHormannInterpolator(Interpolant):
 
     _scipy_class = getattr(interpolate, "FloaterHormannInterpolator", None)
 
-    def __init__(self, points, values, *, d=3, **further):
-        self._remember(points, values, d=d, **further)
-        axis = further.get("axis", 0)
-        self._nodes, self._values = floating(points), ag.moveaxis(floating(values), axis, 0)
-        if axis:
-            raise NotDifferentiable("arraygrad.scipy.interpolate.FloaterHormannInterpolator: axis=0 has derivatives")
-        z, n = self._nodes, shape_of(self._nodes)[0]
+    def __init__(self, points, values, *, d=3, axis=0):
+        self._remember(points, values, d=d, axis=axis)
+        self._axis = axis
+        nodes, values = floating(points), ag.moveaxis(floating(values), axis, 0)
+        order = _used_nodes(np.asarray(raw(nodes)), np.asarray(raw(values)))
+        self._nodes, self._values = ag.take(nodes, order), ag.take(values, order, axis=0)
+        z, n = self._nodes, order.size
         found = []
         for k in range(n):
             total = 0.0
@@ -45,12 +45,35 @@ class FloaterHormannInterpolator(Interpolant):
                 others = np.array([j for j in range(i, i + d + 1) if j != k], dtype=int)
                 total = total + 1.0 / ag.prod(ag.abs(z[k] - ag.take(z, others)))
             found.append(total * (-1.0) ** (k - d))
-        self._weights = ag.stack(found)
+        self._weights = ag.stack([ag.asarray(weight) for weight in found])  # 0.0 where fewer than d + 1 nodes are left
 
     def __call__(self, x):
         if self._is_plain(x):
             return self._plain(x)
-        return barycentric(floating(x), self._nodes, self._weights, self._values)
+        plain = np.asarray(raw(x))
+        found = at_infinity(floating(x), self._nodes, self._weights, self._values)
+        found = ag.moveaxis(found, 0, self._axis) if plain.ndim else found
+        # SciPy computes in the precision of its arguments, and so rounds as these do.
+        points, values = (np.asarray(raw(a)) for a in self._args)
+        dtype = np.result_type(plain, np.result_type(points, 1.0), values)
+        return found if raw(found).dtype == dtype else ag.astype(found, dtype)
+
+
+def _used_nodes(points, values):
+    """Which nodes SciPy's rational interpolants use, in their order: rising ones, each once, with finite values."""
+    finite = np.flatnonzero(np.isfinite(values.reshape(points.size, -1)).all(axis=1))
+    return finite[np.unique(points[finite], return_index=True)[1]]
+
+
+def at_infinity(x, nodes, weights, values):
+    """`barycentric`, with the limit of SciPy's rational interpolants at infinite points."""
+    infinite = np.isinf(np.asarray(raw(x)))
+    if not infinite.any():
+        return barycentric(x, nodes, weights, values)
+    inner = barycentric(ag.where(infinite, nodes[0], x), nodes, weights, values)
+    trailing = [1] * (values.ndim - 1)
+    limit = ag.sum(ag.reshape(weights, (-1, *trailing)) * values) / ag.sum(weights)
+    return ag.where(infinite.reshape((*infinite.shape, *trailing)), limit, inner)
 
 
 @CHAPTER.object("AAA", "points", "Nakatsukasa et al. (2018)")
@@ -69,7 +92,7 @@ class AAA(Interpolant):
             return self._plain(z)
         plain = self._plain
         parts = [ag.asarray(np.asarray(a)) for a in (plain.support_points, plain.weights, plain.support_values)]
-        return barycentric(ag.asarray(z), *parts)
+        return at_infinity(ag.asarray(z), *parts)
 
 
 # -- radial functions -------------------------------------------------------------------------------------------------
@@ -137,7 +160,7 @@ class NearestNDInterpolator(Interpolant):
 
     def __init__(self, x, y, rescale=False, tree_options=None):
         self._remember(x, y, rescale, tree_options)
-        self._values = ag.asarray(y)
+        self._values = floating(y)
 
     def __call__(self, *args, **options):
         if self._is_plain(args):
@@ -255,9 +278,9 @@ def _lagrange(x, w):
 
 @CHAPTER.composition("pade", "an", "Baker and Graves-Morris (1996)")
 def _pade(an, m, n=None):
-    an = floating(an)
+    given, an = an, floating(an)
     n = shape_of(an)[0] - 1 - m if n is None else n
-    interpolate.pade(np.asarray(raw(an)), m, n)  # SciPy's own checks
+    plain = interpolate.pade(np.asarray(raw(given)), m, n)  # SciPy's own checks, and its precision
     count = m + n
     an = an[: count + 1]
     # p_i - sum_j a_(i-j) q_j = a_i, with q_0 = 1
@@ -265,7 +288,8 @@ def _pade(an, m, n=None):
     known = [ag.asarray(np.eye(count + 1)[:, i]) for i in range(n + 1)]
     found = ag.linalg.solve(ag.stack([*known, *columns], axis=1), an)
     one = ag.asarray(np.ones(1))
-    return Poly1d(ag.flip(found[: n + 1])), Poly1d(ag.flip(ag.concat([one, found[n + 1 :]])))
+    pair = ag.flip(found[: n + 1]), ag.flip(ag.concat([one, found[n + 1 :]]))
+    return tuple([Poly1d(ag.astype(a, b.coeffs.dtype)) for a, b in zip(pair, plain, strict=True)])
 
 
 @CHAPTER.composition("approximate_taylor_polynomial", "x closure", "linear in the samples of f")

@@ -136,8 +136,8 @@ def _bisplev(x, y, tck, dx=0, dy=0):
     tx, ty = (np.asarray(constant_only("bisplev", "t", t), dtype=float) for t in (tx, ty))
     x, y = (floating(v) for v in (x, y))
     found = _on_grid(tx, ty, floating(c), kx, ky, ag.reshape(x, (-1,)), ag.reshape(y, (-1,)), dx, dy)
-    shape = tuple(n for n in shape_of(found) if n > 1) if min(shape_of(found)) == 1 else shape_of(found)
-    return ag.reshape(found, shape)
+    m, n = shape_of(found)
+    return found if m > 1 else ag.reshape(found, (n,) if n > 1 else ())
 
 
 def _table(tx, ty, c, kx, ky):

@@ -14,8 +14,8 @@ from arraygrad.scipy._declare import REGISTRY, raw, ruled
 from arraygrad.scipy.signal._chapter import CHAPTER, is_complex, shape_of
 
 __all__ = [
-    "analog_sections", "characteristic", "divided", "monic", "multiplied", "number", "plus", "poly_value", "roots",
-    "sections", "to_digital", "to_tf", "transformed", "typed", "vector",
+    "analog_sections", "characteristic", "divided", "monic", "multiplied", "normalized_whole", "number", "plus",
+    "poly_value", "roots", "sections", "to_digital", "to_tf", "transformed", "typed", "vector",
 ]  # fmt: skip
 
 ROOTS = "implicit function theorem"
@@ -118,6 +118,19 @@ def _normalize(b, a):
     b, a = ag.asarray(b), vector(a)
     a = a[shape_of(a)[0] - plain[1].size :]
     return _normalized(b if b.ndim else ag.reshape(b, (1,)), a, plain[0].shape[-1])
+
+
+def normalized_whole(b, a):
+    """The same with all coefficients of b: those that are cut are zero, and have their derivatives."""
+    plain = signal.normalize(raw(b), raw(a))
+    b, a = vector(b) if np.ndim(raw(b)) < 2 else ag.asarray(b), vector(a)
+    b, a = _normalized(b, a[shape_of(a)[0] - plain[1].size :])
+    lost = shape_of(b)[-1] - plain[0].shape[-1]
+    if not lost:
+        return b, a
+    # What is no more than rounding becomes zero: its value goes, its derivative stays.
+    first = b[..., :lost]
+    return ag.concat([first - ag.stop_gradient(first), b[..., lost:]], axis=-1), a
 
 
 def _zeros_and_poles(b, a):
@@ -442,8 +455,9 @@ def _invresz(r, p, k):
 
 @CHAPTER.by_composition("tf2ss", "num den", "definition (the controller form)")
 def _tf2ss(num, den):
-    num, den = _normalize(ag.asarray(num), vector(den))
+    num, den = normalized_whole(num, den)
     num = num if num.ndim == 2 else ag.reshape(num, (1, -1))
+    num = num[:, max(shape_of(num)[1] - shape_of(den)[0], 0) :]
     n = shape_of(den)[0]
     num = ag.pad(num, ((0, 0), (n - shape_of(num)[1], 0)))
     d = num[:, :1]

@@ -307,10 +307,8 @@ def _minimum_phase(h, method="homomorphic", n_fft=None, half=True):
     logs = ag.log(size + 1e-7 * size[least]) * (0.5 if half else 1.0)
     folding = np.zeros(count)
     folding[0] = 1.0
-    middle = (count + 1) // 2
-    folding[1:middle] = 2.0
-    if count % 2 == 0:
-        folding[count // 2] = 1.0
+    folding[1 : count // 2] = 2.0
+    folding[count // 2] = count % 2  # SciPy leaves the middle one of an even number out
     causal = ag.fft.fft(ag.real(ag.fft.ifft(ag.astype(logs, ag.complex128))) * folding)
     found = ag.real(ag.fft.ifft(ag.exp(causal)))
     return found[: n // 2 + n % 2] if half else found[:n]

@@ -19,7 +19,7 @@ from arraygrad.scipy._guards import Fixed, NotDifferentiable, holds_tensor
 from arraygrad.scipy.linalg import _functions as _declared  # noqa: F401 (declares expm)
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
 from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, shape_of
-from arraygrad.scipy.signal._conversions import number, poly_value, vector
+from arraygrad.scipy.signal._conversions import normalized_whole, number, poly_value, vector
 
 __all__ = ["System"]
 
@@ -365,6 +365,8 @@ class System(Fixed):
 
     def __getattr__(self, name):
         fields = _FIELDS[len(self.__dict__["parts"])] if "parts" in self.__dict__ else ()
+        if name == "num" and "num" in fields:
+            return NAMES["normalize"](*self.parts)[0]
         if name in fields:
             return self.parts[fields.index(name)]
         if name in ("zeros", "poles") and fields:
@@ -523,7 +525,7 @@ def _class(name, discrete=False):
                 raise NotDifferentiable(f"arraygrad.scipy.signal.{name}: dt requires grad, but has no rule here")
             theirs(*[raw(part) for part in system], **{key: raw(value) for key, value in kwargs.items()})  # its checks
             if len(system) == 2:
-                system = NAMES["normalize"](*system)
+                system = normalized_whole(*system)
             elif len(system) == 3:
                 system = (*[ag.reshape(ag.asarray(part), (-1,)) for part in system[:2]], system[2])
             elif len(system) == 4:

@@ -88,19 +88,35 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
             zip("M sigma which v0 ncv maxiter tol Minv OPinv".split(), (M, *given, Minv, OPinv), strict=True)
         )
         return _eigsh_on_device(A, k, like, {**settings, **further}, return_eigenvectors)
+    solved = []
+
+    def solve(matrix):
+        solved.append(matrix)
+        return _linalg.eigsh(matrix, k, None, *given, True, Minv, OPinv, mode, **further)
+
+    def without_vectors(w, v):
+        if raw(v).dtype.kind != "c":
+            return ag.take(w, _order(raw(w), which, sigma, k < solved[0].shape[0]))
+        plain = _linalg.eigsh(solved[0], k, None, *given, False, Minv, OPinv, mode, **further)
+        return ag.take(w, _nearest(plain, raw(w)))
+
     if depends(A) and not holds_tensor((M, *given), grad=True) and M is None:
-        solve = lambda operator: _linalg.eigsh(operator, k, None, *given, True, Minv, OPinv, mode, **further)
         w, v = eigen("eigsh", A, solve)
-        return (w, v) if return_eigenvectors else w
+        return (w, v) if return_eigenvectors else without_vectors(w, v)
     A = as_matrix(A)
     if not _tracked("eigsh", A, M, *given):
         return _linalg.eigsh(raw(A), k, raw(M), *map(raw, given), return_eigenvectors, Minv, OPinv, mode, **further)
     if M is not None:
         raise NotDifferentiable("arraygrad.scipy.sparse.linalg.eigsh: the derivative is known without M")
-    values, pattern = _parts(A)
-    solve = lambda matrix: _linalg.eigsh(matrix, k, None, *given, True, Minv, OPinv, mode, **further)
-    w, v = _eigen(values, pattern, solve)
-    return (w, v) if return_eigenvectors else w
+    w, v = _eigen(*_parts(A), solve)
+    return (w, v) if return_eigenvectors else without_vectors(w, v)
+
+
+def _order(values, which, sigma, iterated):
+    """The order in which eigsh gives rising eigenvalues without the vectors, as its `return_eigenvectors` says."""
+    sizes = np.abs(values)
+    keys = {"LM": sizes, "SA": sizes, "SM": -sizes} if sigma is None and iterated else {}
+    return np.argsort(keys.get(which, values), kind="stable")
 
 
 _EIGSH_DEFAULTS: dict[str, object] = {"which": "LM", "tol": 0}
