@@ -11,7 +11,7 @@ import types
 from arraygrad.autograd.instructions import steps_of
 
 __all__ = [
-    "LOGS", "closed", "compares_itself", "contents_of", "function_over", "hands_self_on", "names_in",
+    "LOGS", "called_by", "closed", "compares_itself", "contents_of", "function_over", "hands_self_on", "names_in",
     "names_of", "written_cells",
 ]  # fmt: skip
 
@@ -21,6 +21,14 @@ _MOST = 100  # so many functions are followed
 def compares_itself(f):
     """Whether `kept` made it: what holds it leaves the copy and the comparison to it."""
     return getattr(f, "compares_itself", False) is True
+
+
+def called_by(f):
+    """The function of the program that an object of a transform calls; None of anything else.
+
+    Such an object has `made_over(g)`: the same of another function.
+    """
+    return f.__wrapped__ if hasattr(type(f), "made_over") else None
 
 
 def names_of(code):
@@ -98,7 +106,9 @@ def _reach(f, written, reached):
     """Note the ids of cells that the functions held by `f` write, and which functions have closures."""
     if id(f) in reached or len(reached) > _MOST or compares_itself(f):
         return
-    if isinstance(f, (functools.partial, types.MethodType)):
+    if called_by(f) is not None:
+        reached[id(f)], held_ones = False, [called_by(f)]
+    elif isinstance(f, (functools.partial, types.MethodType)):
         reached[id(f)] = False
         held_ones = [f.__func__] if isinstance(f, types.MethodType) else [f.func, *f.args, *f.keywords.values()]
     elif isinstance(f, types.FunctionType):
@@ -124,6 +134,8 @@ def _encloses(f, seen):
         return any(_encloses(one, seen) for one in (f.func, *f.args, *f.keywords.values()))
     if isinstance(f, types.MethodType):
         return _encloses(f.__func__, seen)
+    if called_by(f) is not None:
+        return _encloses(called_by(f), seen)
     if not isinstance(f, types.FunctionType):
         return False
     return bool(f.__closure__) or any(
@@ -143,6 +155,9 @@ def _copied(f, written, copies):
         return copies[id(f)]
     if isinstance(f, types.MethodType):
         copies[id(f)] = types.MethodType(_copied(f.__func__, written, copies), f.__self__)
+        return copies[id(f)]
+    if called_by(f) is not None and _encloses(f, set()):
+        copies[id(f)] = f.made_over(_copied(called_by(f), written, copies))
         return copies[id(f)]
     if not isinstance(f, types.FunctionType) or not _encloses(f, set()):
         return f  # a program may compare it by `is`

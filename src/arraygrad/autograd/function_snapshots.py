@@ -19,6 +19,7 @@ import types
 import numpy
 
 from arraygrad.autograd.closed_functions import (
+    called_by,
     closed,
     compares_itself,
     contents_of,
@@ -460,7 +461,7 @@ class _Look:
             if depth and not known and not is_library(value.__module__):
                 self.steady = False
                 self.members(path, value, value, depth)
-        elif isinstance(value, (*FUNCTIONS, _CACHED)):
+        elif isinstance(value, (*FUNCTIONS, _CACHED)) or called_by(value) is not None:
             self.function(path, value, depth)
         elif isinstance(value, (dict, collections.abc.MutableMapping)):
             self.container(path, value, value.items, depth, known)
@@ -554,6 +555,9 @@ class _Look:
             self.steady = False
             self.function(path, f.__wrapped__, depth)
             return
+        if called_by(f) is not None:
+            self.function(path, called_by(f), depth)
+            return
         if not isinstance(f, types.FunctionType):
             self.steady = self.steady and isinstance(f, types.BuiltinFunctionType)
             inner = vars(type(f)).get("__call__")
@@ -567,7 +571,7 @@ class _Look:
             for held_in, one in [(cell, one) for cell in f.__closure__ or () for one in contents_of(cell)]:
                 self.contents.append((held_in, one))
                 # What arraygrad has made of a function of the program leads to it.
-                if isinstance(one, FUNCTIONS) or _is_callable_object(one):
+                if isinstance(one, FUNCTIONS) or _is_callable_object(one) or called_by(one) is not None:
                     self.function(path, one, depth - 1)
             return
         if len(self.codes) >= MOST:

@@ -13,6 +13,7 @@ import types
 
 import numpy
 
+from arraygrad.autograd.closed_functions import called_by
 from arraygrad.autograd.function_snapshots import contents_of, function_over, names_of, written_cells
 from arraygrad.core.containers import flatten
 from arraygrad.core.tensor import Tensor
@@ -96,6 +97,8 @@ class Walk:
             return [("self", one.__self__), ("", one.__func__)]
         if isinstance(one, functools.partial):
             return [("", one.func), ("", one.args), ("", one.keywords)]
+        if called_by(one) is not None:
+            return [("", called_by(one))]
         if self._shared and type(one) in (*_LISTS, *_DICTS, set) and len(one) > _FEW:
             return []
         if isinstance(one, (types.CellType, tuple)) or type(one) in _LISTS or type(one) is set:
@@ -164,6 +167,9 @@ class Copier:
             return types.MethodType(self.of(one.__func__), self.of(one.__self__))
         if isinstance(one, functools.partial):
             return type(one)(self.of(one.func), *self.of(one.args), **self.of(one.keywords))
+        if called_by(one) is not None:
+            made = self.made[id(one)] = one.made_over(self.of(called_by(one)))
+            return made
         if isinstance(one, tuple):
             parts = [self.of(part) for part in one]
             return type(one)._make(parts) if hasattr(type(one), "_make") else type(one)(parts)

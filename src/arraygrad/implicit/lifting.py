@@ -26,7 +26,8 @@ import types
 
 import numpy
 
-from arraygrad.autograd.function_snapshots import contents_of, kept
+from arraygrad.autograd.closed_functions import called_by
+from arraygrad.autograd.function_snapshots import contents_of, held, kept
 from arraygrad.autograd.grad_mode import no_grad
 from arraygrad.autograd.graph import get_gradient_edge
 from arraygrad.core.containers import flatten, unflatten
@@ -257,10 +258,12 @@ def _parts_of(f):
 def depends(f, depth=_DEPTH):
     """Whether a Tensor that requires grad is found in the closure of a function, or of one that it holds.
 
-    Also in the attributes of the object of a method, or of one that is called.
+    Also in the attributes of the object of a method, or of one that is called; of a transform, in all that it reads.
     """
     if not depth or not is_grad_enabled():
         return False
+    if called_by(f) is not None:  # globals too: what a transform returns for plain arguments tells of none
+        return any(is_recorded(value) for value in held(called_by(f)).values())
     for part in _parts_of(f):
         for leaf in flatten(part)[0]:
             if is_recorded(leaf) or (

@@ -1,7 +1,7 @@
 """What keeps a gradient from being lost: SciPy's functions without a rule refuse Tensors that require grad.
 
-May import: core.containers, core.constructors, core.tensor, engine, scipy._libraries, numpy. Functions among the
-arguments are looked at too: SciPy calls them on raw arrays, and takes a Tensor's value without its gradient.
+May import: autograd.closed_functions, core.containers, core.constructors, core.tensor, engine, scipy._libraries, numpy.
+Functions among the arguments are looked at too: SciPy calls them on raw arrays, and takes a Tensor's value without its gradient.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import types
 
 import numpy
 
+from arraygrad.autograd.closed_functions import called_by
 from arraygrad.core.constructors import asarray
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
@@ -180,7 +181,10 @@ def watched(name, values, reason="", leaks=None):
     `reason`: why the function that takes them has no rule; "" if it has one. `leaks`: a list that is told of a refusal.
     """
     leaks = [] if leaks is None else leaks
-    return [_watching(name, v, reason, leaks) if isinstance(v, _CALLBACKS) else v for v in values]
+    return [
+        _watching(name, v, reason, leaks) if isinstance(v, _CALLBACKS) or called_by(v) is not None else v
+        for v in values
+    ]
 
 
 _CALLBACKS = (types.FunctionType, types.MethodType, functools.partial)

@@ -45,6 +45,10 @@ class Transformed:
         self._which = which
         self._options = options
 
+    def made_over(self, original):
+        """What the transform makes of another function, with the same options: closed_functions.py."""
+        return self._transform(original, **self._options)
+
     def __get__(self, instance, owner=None):
         return self if instance is None else types.MethodType(self, instance)
 

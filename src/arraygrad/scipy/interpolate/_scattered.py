@@ -96,6 +96,8 @@ class RegularGridInterpolator(Interpolant):
         if splines and not method.startswith("pchip"):  # SciPy's coefficients have the tolerance of its solver
             plain = raw(xi) if isinstance(xi, tuple) else np.asarray(raw(xi))
             return at_value(found, self._plain(plain, method))
+        if splines and raw(self._given).dtype.itemsize < raw(found).dtype.itemsize:  # SciPy stores slopes as values
+            found = ag.astype(found, raw(self._given).dtype)
         return found
 
     def _blended(self, places, shares):

@@ -191,7 +191,8 @@ def _find_peaks(x, height=None, threshold=None, distance=None, prominence=None, 
                 plateau_size=None):  # fmt: skip
     x = ag.asarray(x)
     conditions = [raw(c) for c in (height, threshold, distance, prominence, width, wlen, rel_height, plateau_size)]
-    peaks, found = _signal.find_peaks(raw(x), *conditions)
+    peaks, plain = _signal.find_peaks(raw(x), *conditions)
+    found = dict(plain)
     taken = ag.take(x, peaks)
     if "peak_heights" in found:
         found["peak_heights"] = taken
@@ -204,4 +205,7 @@ def _find_peaks(x, height=None, threshold=None, distance=None, prominence=None, 
         keys = ("widths", "width_heights", "left_ips", "right_ips")
         data = (found["prominences"], found["left_bases"], found["right_bases"])
         found.update(zip(keys, _widths(x, peaks, rel_height, *data), strict=True))
+    for key, value in found.items():
+        if value is not plain[key] and raw(value).dtype != plain[key].dtype:
+            found[key] = ag.astype(value, plain[key].dtype)  # SciPy measures in double precision
     return peaks, found

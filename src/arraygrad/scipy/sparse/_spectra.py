@@ -235,7 +235,7 @@ def expm_multiply(A, B, start=None, stop=None, num=None, endpoint=None, traceA=N
         times = np.linspace(start, stop, count, endpoint=True if endpoint is None else endpoint)
     if tracked:
         dense, B = _dense("expm_multiply", *_parts(A)), ag.asarray(B)
-        found = [ag.matmul(LINALG["expm"](dense * t), B) for t in times]
+        found = [ag.matmul(LINALG["expm"](dense * t if several else dense), B) for t in times]
     else:
         matrix = kept_copy(A)
         found = [_recorded_multiply(B, matrix if t == 1.0 else matrix * t) for t in times]

@@ -173,8 +173,8 @@ class _Structure:
         return super().__new__(cls)
 
     def __init__(self, data, *args, **kwargs):
-        self._data = data
-        self._plain = self._theirs(np.asarray(raw(data), dtype=float), *[raw(a) for a in args], **kwargs)
+        self._data = ag.astype(data, ag.float64, copy=False)  # as Qhull computes
+        self._plain = self._theirs(np.asarray(raw(self._data)), *[raw(a) for a in args], **kwargs)
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -235,8 +235,8 @@ class ConvexHull:
         return super().__new__(cls)
 
     def __init__(self, points, *args, **kwargs):
-        self.points = points = _array_of(points)
-        self._plain = _spatial.ConvexHull(np.asarray(raw(points), dtype=float), *args, **kwargs)
+        self.points = points = ag.astype(_array_of(points), ag.float64, copy=False)  # as Qhull computes
+        self._plain = _spatial.ConvexHull(np.asarray(raw(points)), *args, **kwargs)
 
     def _facets(self):
         """The corners of every facet (facets, corners, coordinates)."""
