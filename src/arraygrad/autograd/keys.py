@@ -15,8 +15,10 @@ transform warns where a key is equal to another one and the container is no cach
     item that is there;
 (3) `d[x]` of a Counter or defaultdict, `d.setdefault(x, ...)`, and `d[x] = ...`, `d[x] += ...` of any dict where the
     statement reads the dict too;
-(4) what looks a number up in a table and is no cache: `d.get(x, 1.0)` with a number that is written there, `x in d`
-    where the code reads items and stores none, `d[x] = ...` of a local dict where the code asks no dict for a key.
+(4) what looks a number up in a table and is no cache: `d.get(x, 1.0)` with a number that is written there, `x in d`,
+    `x in d.keys()` where the code reads items and stores none, `d[x]` where such code catches errors, `d[x] = ...` of a
+    local dict where the code asks no dict for a key; and sets and dicts that are written out: `x in {1.0, 2.0}`.
+Numbers that no gradient leads through are keys by value in adopted calls, as floats are (`Tensor.__hash__`).
 Hashes that libraries and arraygrad ask for say nothing. Guarded by tests/adoption/test_equal_keys.py.
 """
 
@@ -84,6 +86,8 @@ def meets_an_equal_key(t, frame):
     if what == "made":
         size, beside = detail
         return _is_beside_an_equal_one(t, frame, size) or _is_among(t, beside, frame)
+    if what == "among":
+        return _is_among(t, detail, frame)
     if what == "asked":
         container = object_of(detail, frame)
         return isinstance(container, (set, frozenset)) and _holds(container, t)
@@ -110,7 +114,7 @@ def meets_an_equal_key(t, frame):
 def _kind(frame):
     """What is asked at the place of a frame, and what has to be looked at there; ("", None): nothing.
 
-    "made": (how many items a display has, 0: not known; what else is put into it); "asked": the set; "joined": (the
+    "made": (how many items a display has, 0: not known; what else is put into it); "among": items; "asked": the set; "joined": (the
     set, what else it gets); "in": (the container, whether a dict counts); "looked": the dict; "kept": (the dict,
     whether it counts).
     """
@@ -128,12 +132,28 @@ def _kind(frame):
             return ("kept", (node.func.value, True)) if name == "setdefault" else ("asked", node.func.value)
         if name in _JOINS and isinstance(node.func, ast.Attribute):
             return "joined", (node.func.value, [part for arg in node.args for part in _items_of(arg)])
-        if name == "get" and isinstance(node.func, ast.Attribute) and len(node.args) == 2 and _written(node.args[1]):
-            return "looked", node.func.value
+        if name == "get" and isinstance(node.func, ast.Attribute):
+            if isinstance(node.func.value, ast.Dict):
+                return "among", _items_of(node.func.value)
+            if len(node.args) == 2 and _written(node.args[1]):
+                return "looked", node.func.value
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-        return "in", (node.comparators[0], _reads_items(code) and not _stores_items(code))
+        container = node.comparators[0]
+        if isinstance(container, ast.Set | ast.Dict):
+            return "among", _items_of(container)
+        if isinstance(container, ast.Call):
+            name = getattr(container.func, "attr", getattr(container.func, "id", None))
+            if name in _MAKERS:
+                return "among", [part for arg in container.args for part in _items_of(arg)]
+            if name == "keys" and isinstance(container.func, ast.Attribute):
+                container = container.func.value
+        return "in", (container, _reads_items(code) and not _stores_items(code))
     if isinstance(node, ast.Subscript):
+        if isinstance(node.value, ast.Dict):
+            return "among", _items_of(node.value)
         stores = step.opname == "STORE_SUBSCR"
+        if not stores and _catches(code) and not _stores_items(code):
+            return "looked", node.value
         fills = stores and _is_local(node.value, code) and not _looks_for_keys(code)
         return "kept", (node.value, stores and (fills or _reads(frame, node.value)))
     return "", None
@@ -222,6 +242,10 @@ def _looks_for_keys(code):
     """Whether code asks a container for a key, or catches that it is not there, as one that fills a cache does."""
     names, steps = _names_and_operations(code)
     return bool(any(step.startswith("CONTAINS_OP") for step in steps) or names & _LOOKS or "PUSH_EXC_INFO" in steps)
+
+
+def _catches(code):
+    return "PUSH_EXC_INFO" in _names_and_operations(code)[1]
 
 
 def _is_local(node, code):

@@ -6,7 +6,7 @@ cimport cython
 from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport NodeHooks, share_deallocation, track
-from arraygrad.core.adopted cimport any_adopted, asked, asked_shape, class_of, formatted, numbers_first, numbers_inplace
+from arraygrad.core.adopted cimport any_adopted, arraygrad_adopting, asked, asked_shape, class_of, formatted, numbers_first, numbers_inplace
 from arraygrad.core.adopted cimport text_of
 from arraygrad.core.apply cimport apply_op, binary, refresh, unary
 from arraygrad.core.attributes cimport own_attributes
@@ -88,6 +88,30 @@ cdef extern from "Python.h":
     ctypedef struct PyTypeObject:
         PyObject* tp_dict
     void PyType_Modified(PyTypeObject* t)
+
+
+cdef class Items:
+    """Iterates over the first axis as over NumPy's arrays: each item is taken when it is asked for.
+
+    So a loop sees what it has written ahead: `for i, v in enumerate(y): y[i + 1] += 0.5 * v`.
+    """
+    cdef Tensor tensor
+    cdef Py_ssize_t at
+
+    def __init__(self, Tensor tensor not None):
+        self.tensor = tensor
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.at >= len(self.tensor):
+            raise StopIteration
+        self.at += 1
+        return self.tensor[self.at - 1]
+
+    def __length_hint__(self):
+        return max(len(self.tensor) - self.at, 0)
 
 
 cdef class Tensor(TensorBase):
@@ -401,7 +425,7 @@ cdef class Tensor(TensorBase):
     def __iter__(self):
         if self.value.meta.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter([self[i] for i in range(len(self))])
+        return Items(self)
 
     def __contains__(self, item):
         found = self.detach() == item
@@ -419,6 +443,10 @@ cdef class Tensor(TensorBase):
 
     def __hash__(self):
         note_key(self)
+        if arraygrad_adopting != NULL and not self.tracked and is_like_scalar(self, <Backend>self.value.meta.ops):
+            value = self.value.raw.item()
+            if value == value:              # of nan each has its own
+                return hash(value)
         return <Py_ssize_t>(<void*>self) >> 4
 
     def __copy__(self):

@@ -217,7 +217,10 @@ class Flat:
         return self._tensor.size
 
     def __iter__(self):
-        return iter(self._tensor.ravel())
+        t = self._tensor
+        if t.ndim < 2:
+            return iter(t if t.ndim else t.reshape(1))
+        return (t[index] for index in numpy.ndindex(t.shape))  # each is taken when it is asked for: a loop may write
 
     def __getitem__(self, key):
         found = self._tensor.ravel()[key]
