@@ -239,3 +239,74 @@ def test_numbers_that_an_object_of_the_module_keeps_are_told(kept):
     with pytest.warns(UserWarning, match="has stored numbers"):
         ag.grad(names["f"])(0.7)
     ag.adopt.clear()
+
+
+# -- arrays that adopted functions make, and where they may stand ------------------------------------------------------
+
+LEFT = None
+
+
+def _in_a_dict():
+    held = {}
+    return (lambda y: held.update(y=y)), (lambda: held["y"])
+
+
+def _in_a_global():
+    def put(y):
+        global LEFT
+        LEFT = y
+
+    return put, lambda: LEFT
+
+
+def _in_an_attribute():
+    class Kept:
+        pass
+
+    kept = Kept()
+    return (lambda y: setattr(kept, "y", y)), lambda: kept.y
+
+
+class Slotted:
+    __slots__ = ("pair",)
+
+    def put(self, y):
+        self.pair = ("y", y)
+
+
+def _in_a_slot():
+    kept = Slotted()
+    return kept.put, lambda: kept.pair[1]
+
+
+PLACES = {"dict": _in_a_dict, "global": _in_a_global, "attribute": _in_an_attribute, "slot": _in_a_slot}
+ARRAYS = {
+    "list": lambda T, a: np.array([np.exp(-1.0 / T) * a, np.exp(-2.0 / T)]),
+    "product": lambda T, a: np.exp(-np.array([1.0, 2.0]) / T) * a,
+    "filled": lambda T, a: _filled(T, a),
+    "number": lambda T, a: np.exp(-1.0 / T) * a,
+}
+
+
+def _filled(T, a):
+    y = np.zeros(2)
+    y[0] = np.exp(-1.0 / T) * a
+    return y
+
+
+@pytest.mark.parametrize("array", ARRAYS)
+@pytest.mark.parametrize("place", PLACES)
+def test_arrays_that_a_solvers_function_leaves_are_told(place, array):
+    def function(a):
+        put, get = PLACES[place]()
+
+        def residual(T):
+            y = ARRAYS[array](T, a)
+            put(y)
+            return np.sum(y) - 0.3
+
+        T = optimize.brentq(residual, 0.1, 30.0, xtol=1e-13)
+        return np.sum(get()) + a * T  # something else depends on `a` too
+
+    with pytest.warns(UserWarning, match="has stored numbers in"):
+        ag.grad(function)(1.3)

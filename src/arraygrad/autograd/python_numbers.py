@@ -362,11 +362,17 @@ def becomes_bytes(t, how):
     if traces and is_let_go(t):
         _warn_of_let_go(t, how.removesuffix("()"), sys._getframe(1))
     elif traces:
+        memo = ""
+        if how == "tobytes()":
+            memo = (
+                "Leave out a memo that has them as keys: what an earlier call has put there is a constant, also under "
+                "the bytes of stop_gradient(t). "
+            )
         text = (
             f"{place()}: {how} of a Tensor that is being differentiated would lose its gradient, as what is made of "
             "bytes is a new array. Use t.copy() for a recorded copy, arraygrad.stop_gradient(t) where only the values "
-            "are meant. Another process has a record of its own: let it return its gradient, and add the gradients, or "
-            "use threads, which share the record."
+            f"are meant. {memo}Another process has a record of its own: let it return its gradient, and add the "
+            "gradients, or use threads, which share the record."
         )
         raise _known(traces, TypeError(text))
 

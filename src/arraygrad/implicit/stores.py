@@ -22,7 +22,7 @@ import numpy
 
 from arraygrad.autograd.function_snapshots import FUNCTIONS, contents_of
 from arraygrad.autograd.instructions import steps_of
-from arraygrad.autograd.python_numbers import number_warnings_are_off
+from arraygrad.autograd.python_numbers import adopting, number_warnings_are_off
 from arraygrad.autograd.source_locations import SourceLocation, is_ours, warn_at
 from arraygrad.core.containers import flatten
 from arraygrad.core.exposed_memory import raw_array
@@ -163,6 +163,8 @@ class _Stores:
             space = f.__globals__
             for name in code.co_names:
                 value = space.get(name)
+                if isinstance(value, (numpy.ndarray, Tensor)):  # it may be written, or the name bound anew
+                    self._note(name, (id(space), name), functools.partial(_named, space, name))
                 if isinstance(value, (list, dict, numpy.ndarray, Tensor, types.FunctionType)):
                     self._value(name, value, depth)
                 elif isinstance(value, type):
@@ -178,6 +180,9 @@ class _Stores:
 
     def _object(self, name, thing, depth):
         self._class(type(thing).__name__, type(thing), depth)
+        slots = [m for base in type(thing).__mro__ for m in vars(base).values() if type(m) is _Slot]
+        if slots and type(thing).__module__.partition(".")[0] not in _LIBRARIES:
+            self._note(name, ("slots", id(thing)), functools.partial(_in_slots, thing, slots))
         kept = getattr(thing, "__dict__", None)
         if type(kept) is dict and not isinstance(thing, (type, types.ModuleType, Tensor)) and depth > 0:
             self._value(name, kept, depth)
@@ -213,9 +218,8 @@ class _Stores:
                 for i, one in enumerate(parts()):
                     if not isinstance(one, (float, int, str)):
                         self._value(f"{name}[{keys[i]!r}]" if keys else name, one, depth - 1)
-        elif hasattr(value, "__dict__"):
-            if type(value).__module__.partition(".")[0] not in _LIBRARIES:
-                self._object(name, value, depth - 1)
+        elif type(value).__module__.partition(".")[0] not in _LIBRARIES:
+            self._object(name, value, depth - 1)
 
 
 def _returned(code):
@@ -269,6 +273,20 @@ def _other_codes(frame, known):
     ]
 
 
+_Slot = types.MemberDescriptorType
+
+
+def _in_slots(value, slots):
+    """What stands in the slots of an object."""
+    held = []
+    for slot in slots:
+        try:
+            held.append(slot.__get__(value))
+        except AttributeError:  # not assigned
+            continue
+    return held
+
+
 def _named(space, name):
     return [space.get(name)]
 
@@ -290,7 +308,8 @@ def _is_number(leaf, tensors, unrecorded):
     `tensors`: Tensors do; `unrecorded`: those do that do not require grad.
     """
     if isinstance(leaf, Tensor):
-        if tensors or leaf.requires_grad or not unrecorded:
+        # One that requires no grad is an array of the program: adopted calls make Tensors of those.
+        if tensors or leaf.requires_grad or not (unrecorded or adopting()):
             return tensors
         leaf = leaf.array
     if isinstance(leaf, (float, complex)):
