@@ -191,7 +191,6 @@ def test_code_that_knows_tensors_finds_them():
     def f(x):
         assert isinstance(x, ag.Tensor)
         assert isinstance(x, (str, ag.Tensor))
-        assert hasattr(x, "requires_grad")
         return x.sum()
 
     ag.grad(f, adopt=True)(X)

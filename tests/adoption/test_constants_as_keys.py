@@ -62,7 +62,7 @@ USES = {
     "set": lambda a: len(set(a)),
     "frozenset": lambda a: len(frozenset(a)),
     "display": lambda a: len({*a}),
-    "comprehension": lambda a: len({v for v in a}),
+    "comprehension": lambda a: len({2 * v for v in a}),
     "fromkeys": lambda a: len(dict.fromkeys(a)),
     "Counter": lambda a: collections.Counter(a)[1.0],
     "most common": lambda a: collections.Counter(a).most_common(1)[0][1],

@@ -23,7 +23,7 @@ def enumerated(y):
 
 def zipped(y):
     total = 0.0
-    for i, (a, b) in enumerate(zip(y, y[1:], strict=False)):
+    for i, (a, b) in enumerate(zip(y, y[1:], strict=False)):  # noqa: RUF007
         y[i + 1] = a * b
         total = total + np.sum(a * b)
     return total

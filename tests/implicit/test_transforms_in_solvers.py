@@ -74,9 +74,11 @@ BOTH = {
 }
 SOLVERS = {
     "minimize": lambda f: optimize.minimize(f, ZEROS, jac=True, **TIGHT).x,
-    "bounds": lambda f: optimize.minimize(
-        f, ZEROS, jac=True, method="L-BFGS-B", bounds=[(-5.0, 5.0)] * 2, options={"ftol": 1e-15, "gtol": 1e-12}
-    ).x,
+    "bounds": lambda f: (
+        optimize.minimize(
+            f, ZEROS, jac=True, method="L-BFGS-B", bounds=[(-5.0, 5.0)] * 2, options={"ftol": 1e-15, "gtol": 1e-12}
+        ).x
+    ),
     "fmin_l_bfgs_b": lambda f: optimize.fmin_l_bfgs_b(f, ZEROS, factr=10, pgtol=1e-12)[0],
 }
 

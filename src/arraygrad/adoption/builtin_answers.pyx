@@ -408,8 +408,8 @@ cdef bint names_tensors(object classes) except -1:
 cdef bint lacks(TensorBase t, str name) except -1:
     """Whether the plain value of a Tensor has no attribute of this name, though the Tensor has one."""
     kind = plain(t)
-    if name.startswith("__") and not hasattr(kind, name):
-        return True
+    if not hasattr(kind, name) and (name.startswith("__") or hasattr(tensor_type, name)):
+        return True                             # detach, numpy, requires_grad: code that serves PyTorch too asks for them
     twin = twin_of(kind)
     if twin is None or name not in lacking[twin]:
         return False
@@ -423,7 +423,7 @@ cdef bint lacks(TensorBase t, str name) except -1:
 
 
 def hasattr_(obj, name, /):
-    """What stands in for hasattr: a Tensor has what its plain value has, and what Tensors alone have."""
+    """What stands in for hasattr: a Tensor has what its plain value has, and what the program has given it."""
     if arraygrad_adopting != NULL and type(obj) is tensor_type and isinstance(name, str) and lacks(obj, name):
         return False
     return hasattr(obj, name)

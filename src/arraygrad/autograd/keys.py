@@ -114,9 +114,9 @@ def meets_an_equal_key(t, frame):
 def _kind(frame):
     """What is asked at the place of a frame, and what has to be looked at there; ("", None): nothing.
 
-    "made": (how many items a display has, 0: not known; what else is put into it); "among": items; "asked": the set; "joined": (the
-    set, what else it gets); "in": (the container, whether a dict counts); "looked": the dict; "kept": (the dict,
-    whether it counts).
+    "made": (how many items a display has, 0: not known; what else is put into it); "among": items; "asked": the set;
+    "joined": (the set, what else it gets); "in": (the container, whether a dict counts); "looked": the dict; "kept":
+    (the dict, whether it counts).
     """
     code = frame.f_code
     step = next(step for step in dis.get_instructions(code) if step.offset == frame.f_lasti)

@@ -1,7 +1,8 @@
 """What keeps a gradient from being lost: SciPy's functions without a rule refuse Tensors that require grad.
 
 May import: autograd.closed_functions, core.containers, core.constructors, core.tensor, engine, scipy._libraries, numpy.
-Functions among the arguments are looked at too: SciPy calls them on raw arrays, and takes a Tensor's value without its gradient.
+Functions among the arguments are looked at too: SciPy calls them on raw arrays, and takes a Tensor's value without its
+gradient.
 """
 
 from __future__ import annotations

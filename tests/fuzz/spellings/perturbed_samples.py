@@ -23,7 +23,8 @@ FOLDER = pathlib.Path(__file__).parents[2] / "scipy_rules"
 # Their results are those of an iteration that stops at a tolerance, so differences tell that of the plain call alone.
 ITERATED = (
     "optimize.", "integrate.odeint", "integrate.solve_ivp", "integrate.solve_bvp", "integrate.ode", "integrate.quad",
-    "integrate.nquad", "integrate.nsum", "integrate.dblquad", "integrate.tplquad", "integrate.cubature", "integrate.tanhsinh",
+    "integrate.nquad", "integrate.nsum", "integrate.dblquad", "integrate.tplquad", "integrate.cubature",
+    "integrate.tanhsinh",
     "interpolate.RegularGridInterpolator", "interpolate.interpn", "interpolate.CloughTocher", "sparse.linalg.",
     "stats.", "special.", "differentiate.",
     # Polynomials through many points, and phases that turn many times: differences tell little far away.
@@ -137,5 +138,6 @@ def draw(rng):
     return Spelling(
         f"{name} (sample {number}), {kind}: {[a.tolist() for a in given]}", of("arraygrad.scipy"), of("scipy"),
         tuple(np.ascontiguousarray(a).reshape(a.shape) for a in given), order=0 if by_value else 1, rtol=1e-5,
-        value_rtol=1e-4 if low else 1e-8, step=1e-4, dtypes=not name.startswith("sparse."), may_refuse=(TypeError, NotImplementedError, ValueError), must_refuse=False,
+        value_rtol=1e-4 if low else 1e-8, step=1e-4, dtypes=not name.startswith("sparse."), must_refuse=False,
+        may_refuse=(TypeError, NotImplementedError, ValueError),
     )  # fmt: skip
