@@ -12,12 +12,12 @@ from arraygrad.adoption.table import STAND_IN_MODULES, stands_for
 from arraygrad.autograd.instructions import is_called, steps_of
 
 __all__ = [
-    "IS_OP", "SEARCHES", "beside_comparisons", "compared_globals", "handed_over", "imported", "importing_stand_ins",
-    "names_in",
-    "unknown_comparison", "uses_array_type",
+    "IS_OP", "SEARCHES", "beside_comparisons", "compared_globals", "handed_over", "imported", "imported_at_once",
+    "importing_stand_ins", "names_in", "unknown_comparison", "uses_array_type",
 ]  # fmt: skip
 
 _IMPORT = dis.opmap["IMPORT_NAME"]
+_JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 IS_OP = dis.opmap["IS_OP"]
 _MANY = 4096  # so many code objects are kept
 _ITEMS = 256  # how many values beside an `in` or `==` are looked at
@@ -47,14 +47,33 @@ def imported(code, package):
         steps = steps_of(code)
         for i, step in enumerate(steps):
             if step.opcode == _IMPORT:
-                level = steps[i - 2].argval  # what the instruction takes: level, names that are wanted
-                if isinstance(level, int) and level and package:
-                    names.add(".".join([*package.split(".")[: -level + 1 or None], *filter(None, [step.argval])]))
-                else:
-                    names.add(step.argval)
+                names |= _imported_by(steps, i, package)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             names.update(imported(constant, package))
+    return names
+
+
+def _imported_by(steps, i, package):
+    """Names of the modules that an instruction imports; what is imported from a package may be one."""
+    name, level, wanted = steps[i].argval, steps[i - 2].argval, steps[i - 1].argval
+    if isinstance(level, int) and level and package:
+        name = ".".join([*package.split(".")[: -level + 1 or None], *filter(None, [name])])
+    return {name, *[f"{name}.{part}" for part in wanted or () if part != "*"]}
+
+
+def imported_at_once(code, package):
+    """Names of the modules that the body of a function imports whatever happens: before any branch, and in no `try`."""
+    if _IMPORT not in code.co_code[::2]:
+        return set()
+    entries = dis.Bytecode(code).exception_entries
+    end = min([step.offset for step in steps_of(code) if step.opcode in _JUMPS], default=len(code.co_code))
+    end = min([end, *[entry.start for entry in entries]])
+    names = set()
+    steps = steps_of(code)
+    for i, step in enumerate(steps):
+        if step.opcode == _IMPORT and step.offset < end:
+            names |= _imported_by(steps, i, package)
     return names
 
 

@@ -70,6 +70,7 @@ class Route:
     @property
     def writes(self) -> Any: ...
 
+AWAITED: Any
 LOANS: Any
 TEXTS: Any
 def forgetting(forget: Any) -> Any: ...

@@ -1,5 +1,6 @@
 # What an adopted call exchanges, and whether a thread runs one.
 # May import: adoption.bindings, adoption.setting, engine.node, core.adopted, the standard library.
+import sys
 import threading
 import types
 
@@ -147,9 +148,27 @@ cdef list unshared(Namespace names):
     return [place for place in names.places if (id(place[0]), place[1]) not in kept]
 
 
+AWAITED = set()                             # names of modules that a search has met, and that were not imported yet
+cdef set _awaited = AWAITED
+cdef dict _modules = sys.modules
+cdef Py_ssize_t _modules_seen = 0
+
+
+cdef int look_for_modules() except -1:
+    """Have all be found anew where a module is there that was waited for."""
+    global _modules_seen, _rebound
+    _modules_seen = len(_modules)
+    for name in [name for name in _awaited if name in _modules]:
+        _awaited.discard(name)
+        _rebound = True
+    return 0
+
+
 cdef bint changed(Route reach) except -1:
     """Whether anything that a search has found has changed, or nothing was searched yet."""
     cdef Py_ssize_t i
+    if len(_modules) != _modules_seen:
+        look_for_modules()
     cdef bint found = reach.found is None or reach.stamp != _searches_from
     if not found:
         for i in range(len(reach.found)):

@@ -19,7 +19,8 @@ Note [What adoption reaches]
     `import numpy` is an instruction that names a module, so the function runs code that names the stand-in's.
 (4) Not reached: the standard library and the array libraries of `_LIBRARIES`, whose code stays as it is; compiled code;
     a module that only a text names (`getattr(module, text)`, `importlib`). But numpy.polynomial is, where the code
-    names it: it is plain code over NumPy's functions.
+    names it: it is plain code over NumPy's functions. A module that a function imports in its body, and that is not
+    there yet, is imported for the search where the import comes before any branch; others are waited for.
 (5) What code that is reached compares by `is` (`xp is np`, `type(x) is float`) has no stand-in anywhere in the call:
     that is another object, and a branch would flip. So it is with `==`, `in` and keys of global dicts and sets, but for
     float, complex and type, whose stand-ins are equal to them. In a module that is reached other code may run too, by
@@ -41,6 +42,7 @@ Guarded by tests/adoption/test_reach.py and test_places_of_functions.py.
 """
 
 import functools
+import importlib
 import os
 import sys
 import threading
@@ -49,8 +51,8 @@ import types
 import numpy
 
 from arraygrad.adoption.bindings import Likeness, Patch, attributes_of, fit, held_items, is_plain, watch
-from arraygrad.adoption.code import imported, importing_stand_ins, names_in
-from arraygrad.adoption.exchange import Route, set_renewal
+from arraygrad.adoption.code import imported, imported_at_once, importing_stand_ins, names_in
+from arraygrad.adoption.exchange import AWAITED, Route, set_renewal
 from arraygrad.adoption.identity_comparisons import ITEMS, attribute, held, parts
 from arraygrad.adoption.namespaces import CACHES, NOTHING, Names, forget, renewed, wanted
 from arraygrad.adoption.polynomial_names import polynomial
@@ -200,6 +202,7 @@ class Reach(Route):
 
     def search(self):
         """Find what the function leads to."""
+        _import_at_once(self._function)
         search = self._begun()
         search.visit(self._function, 0)
         found, own = self._wanted(search)
@@ -542,6 +545,8 @@ class _Spread(_Search):
             module = sys.modules.get(name)
             if module is not None:
                 self.visit(module, 1, named)
+            elif _is_programs(name):
+                AWAITED.add(name)
 
     def _object(self, obj, depth):
         super()._object(obj, max(depth, 2))
@@ -594,6 +599,26 @@ def _top(module):
 def is_library(module):
     """Whether the module of this name belongs to a library that is not reached."""
     return _top(module) in _LIBRARIES and not module.startswith(_PLAIN_PART)
+
+
+def _is_programs(name):
+    """Whether a module of this name would be a program's."""
+    return not is_library(name) and _top(name) not in sys.stdlib_module_names
+
+
+def _import_at_once(function):
+    """Import the program's modules that the body of a function imports in any case: (2) leads there.
+
+    What else a function imports is found by the search after the next change of `sys.modules`.
+    """
+    function = getattr(function, "__func__", function)
+    if isinstance(function, types.FunctionType) and adoptable(function.__globals__):
+        names = imported_at_once(function.__code__, function.__globals__.get("__package__"))
+        for name in sorted(filter(_is_programs, names - sys.modules.keys())):
+            try:
+                importlib.import_module(name)
+            except Exception:  # no module, but what one holds; or the program's affair, when it comes to that
+                continue
 
 
 def _ready(namespace):
