@@ -409,7 +409,7 @@ cdef bint lacks(TensorBase t, str name) except -1:
     """Whether the plain value of a Tensor has no attribute of this name, though the Tensor has one."""
     kind = plain(t)
     if not hasattr(kind, name) and (name.startswith("__") or hasattr(tensor_type, name)):
-        return True                             # detach, numpy, requires_grad: code that serves PyTorch too asks for them
+        return True                             # detach, numpy, requires_grad: code for PyTorch too asks for them
     twin = twin_of(kind)
     if twin is None or name not in lacking[twin]:
         return False

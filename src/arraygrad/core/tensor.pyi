@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any, type_check_only
 
-from typing_extensions import disjoint_base
-
 from numpy import object_ as _object
 from numpy.typing import NDArray as _NDArray
 
@@ -25,13 +23,6 @@ from arraygrad.core.value import set_saved_mutation as set_saved_mutation
 
 @type_check_only
 class _Item(Tensor, _object): ...  # type: ignore[misc]
-
-@disjoint_base
-class Items:
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def __iter__(self) -> Iterator[Any]: ...
-    def __length_hint__(self) -> Any: ...
-    def __next__(*args: Any, **kwargs: Any) -> Any: ...
 
 class Tensor(TensorBase):
     @property

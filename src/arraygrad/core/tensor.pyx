@@ -6,8 +6,9 @@ cimport cython
 from cpython.object cimport PyObject
 
 from arraygrad.engine.node cimport NodeHooks, share_deallocation, track
-from arraygrad.core.adopted cimport any_adopted, arraygrad_adopting, asked, asked_shape, class_of, formatted, numbers_first, numbers_inplace
-from arraygrad.core.adopted cimport text_of
+from arraygrad.core.adopted cimport (
+    any_adopted, arraygrad_adopting, asked, asked_shape, class_of, formatted, numbers_first, numbers_inplace, text_of,
+)
 from arraygrad.core.apply cimport apply_op, binary, refresh, unary
 from arraygrad.core.attributes cimport own_attributes
 from arraygrad.core.copies cimport cast, copied, deepcopied, shallow
@@ -90,7 +91,7 @@ cdef extern from "Python.h":
     void PyType_Modified(PyTypeObject* t)
 
 
-cdef class Items:
+cdef class _Items:
     """Iterates over the first axis as over NumPy's arrays: each item is taken when it is asked for.
 
     So a loop sees what it has written ahead: `for i, v in enumerate(y): y[i + 1] += 0.5 * v`.
@@ -425,7 +426,7 @@ cdef class Tensor(TensorBase):
     def __iter__(self):
         if self.value.meta.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return Items(self)
+        return _Items(self)
 
     def __contains__(self, item):
         found = self.detach() == item
