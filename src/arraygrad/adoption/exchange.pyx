@@ -55,6 +55,13 @@ cdef object _reach_of = None                    # reach.reach_of
 cdef bint _differs = False                      # set_adoption may say something else than True
 
 
+cdef bint binds_any(dict namespace, object names) except -1:
+    for name in names:
+        if name in namespace:
+            return True
+    return False
+
+
 cdef class Namespace:
     """The places of one namespace (see Names in reach.py) that an adopted call exchanges."""
     cdef public dict namespace
@@ -66,11 +73,13 @@ cdef class Namespace:
     cdef public set named                   # names that code looks up here
     cdef public Watch watch                 # what is bound here; None: not looked yet
     cdef public bint stale                  # found before what was forgotten, and was running then
+    cdef public object absent               # names that code looks up here, and that are not bound; None: not looked yet
+    cdef Py_ssize_t size, counted           # how many names there are, but for those that nobody looks up; with them
     cdef Py_ssize_t version                 # how often that changed in what matters
     cdef Py_ssize_t asked                   # the entry of a call at which it was compared last
 
     def state(self):
-        """A number that changes when the number of names does, or what one of them is bound to."""
+        """A number that changes when a name that is looked up is bound, or is bound to something else."""
         return self.current()
 
     cdef Py_ssize_t current(self) except -1:
@@ -89,7 +98,12 @@ cdef class Namespace:
                 if not same:
                     self.version += 1
                     _rebound = True
-        return (self.version << 32) + len(self.namespace)
+        if len(self.namespace) != self.counted:
+            # A name that no code looks up says nothing: what a notebook's cells or a loop at a module's end bind.
+            if self.absent is None or len(self.namespace) < self.counted or binds_any(self.namespace, self.absent):
+                self.size = len(self.namespace)
+            self.counted = len(self.namespace)
+        return (self.version << 32) + self.size
 
     def runs(self):
         """Whether a running call has stand-ins in place here."""

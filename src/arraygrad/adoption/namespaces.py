@@ -152,6 +152,7 @@ class Names(Namespace):
         self.compared |= keys_in(self.namespace, self.named)
         self.watch = watch(self.namespace, self.named)
         self._looked = len(self.namespace)
+        self.absent = frozenset(self.named - self.namespace.keys())
         self._others.clear()
         if self.siblings is not None:
             self.siblings.clear()  # none of them runs
