@@ -349,7 +349,7 @@ def load(names):
     for name in new:
         try:
             importlib.import_module(name)
-        except ImportError:  # the program's affair, when it comes to that
+        except Exception:  # the program's affair, when it comes to that
             continue
     if new:
         refresh()
