@@ -2,7 +2,7 @@
 
 May import: adoption.exchange, adoption.bindings, adoption.code, adoption.identity_comparisons, adoption.namespaces,
 adoption.stand_ins, adoption.polynomial_names, adoption.rewritten, adoption.scipy_names, adoption.table,
-adoption.text_names, adoption.written, the standard library, numpy.
+adoption.text_names, adoption.written, autograd.instructions, the standard library, numpy.
 
 Note [What adoption reaches]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -62,6 +62,7 @@ from arraygrad.adoption.stand_ins import pair_of
 from arraygrad.adoption.table import stands_for
 from arraygrad.adoption.text_names import load as load_readers
 from arraygrad.adoption.written import without_parameters, written
+from arraygrad.autograd.instructions import forget_steps
 
 __all__ = ["Reach", "adoptable", "is_foreign", "is_library", "reach_of", "slots_of"]
 
@@ -222,6 +223,7 @@ class Reach(Route):
         else:
             self.root = (self._function,)
             self.watch = watch(self.root)
+        forget_steps()
 
     def with_arguments(self, arguments):
         """(Names, Patches) for a call with these arguments."""

@@ -11,7 +11,7 @@ import dis
 import functools
 import sys
 
-__all__ = ["Step", "is_called", "start_of", "steps_of"]
+__all__ = ["Step", "forget_steps", "is_called", "start_of", "steps_of"]
 
 _WITHOUT_MEANING = frozenset(("CACHE", "EXTENDED_ARG", "NOP", "NOT_TAKEN", "PRECALL"))
 _PAIRS: dict[str, tuple[str, str]] = {
@@ -52,9 +52,21 @@ class Step:
         return self.positions.lineno if self.positions else None
 
 
-@functools.lru_cache(maxsize=256)
+_FEW = 256  # code objects whose instructions are kept after a search
+
+
+def forget_steps():
+    """Let go of the instructions of much code."""
+    if steps_of.cache_info().currsize > _FEW:
+        steps_of.cache_clear()
+
+
+@functools.lru_cache(maxsize=1 << 14)
 def steps_of(code):
-    """The instructions of code, as a list of Step; functions in the code are not looked into."""
+    """The instructions of code, as a list of Step; functions in the code are not looked into.
+
+    A search for what a function leads to asks for the same code in several places: `forget_steps` ends that.
+    """
     found = []
     keywords = ()
     for one in dis.get_instructions(code):

@@ -3,6 +3,7 @@
 import array_api_compat
 import numpy as np
 
+import arraygrad as ag
 from samples._case import adjoint, case, cplx, kink, matrices, positive, real
 
 INF, NAN = np.inf, np.nan
@@ -82,12 +83,12 @@ class _Squared:
     """A problem for `_implicit` whose solution is x * x, as if some solver had found it."""
 
     def __init__(self, x):
-        raw = getattr(x, "array", x)
+        raw = x.array if isinstance(x, ag.Tensor) else x
         self.solution = raw * raw
 
     def pull(self, g, ans, arrays):
         (x,) = arrays
-        if hasattr(x, "array"):  # a Tensor: recorded
+        if isinstance(x, ag.Tensor):  # recorded
             xp = x.__array_namespace__()
         else:
             xp = array_api_compat.array_namespace(x)
