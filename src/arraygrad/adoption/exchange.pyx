@@ -19,6 +19,9 @@ from arraygrad.adoption.setting import adoption_mode, on_change
 
 cdef extern from "Python.h":
     PyObject* PyList_GET_ITEM(object items, Py_ssize_t i) noexcept
+    PyObject* PyTuple_GET_ITEM(PyObject* items, Py_ssize_t i) noexcept
+    PyObject* PyDict_GetItemWithError(PyObject* items, PyObject* key) except? NULL
+    int PyDict_SetItem(PyObject* items, PyObject* key, PyObject* value) except -1
 
 
 # Note [The lock of adoption]
@@ -138,17 +141,14 @@ cdef class Route:
 
 cdef int exchange(list places, bint back) except -1:
     """Put stand-ins into places (dict, key, real thing, stand-in), or the real things back, where the others are."""
-    cdef dict holder
-    cdef tuple place
-    cdef object found
-    for place in places:
-        holder = <dict>place[0]
-        found = holder.get(place[1])            # the program may have put something else there
-        if back:
-            if found is place[3]:
-                holder[place[1]] = place[2]
-        elif found is place[2]:
-            holder[place[1]] = place[3]
+    cdef PyObject* place                        # borrowed from the list, which nothing changes meanwhile
+    cdef Py_ssize_t i, there = 3 if back else 2
+    for i in range(len(places)):
+        place = PyList_GET_ITEM(places, i)
+        # The program may have put something else there.
+        if PyDict_GetItemWithError(PyTuple_GET_ITEM(place, 0), PyTuple_GET_ITEM(place, 1)) == PyTuple_GET_ITEM(
+                place, there):
+            PyDict_SetItem(PyTuple_GET_ITEM(place, 0), PyTuple_GET_ITEM(place, 1), PyTuple_GET_ITEM(place, 5 - there))
     return 0
 
 
@@ -215,17 +215,22 @@ cdef inline bint are_light(list places) noexcept:
     return True
 
 
-cdef tuple enter(Route reach, PyObject** args, Py_ssize_t given, PyObject* names):
-    """Put the stand-ins of a call into place: (Names, Patches, the same of the call around it or None)."""
+cdef tuple enter(Route reach, PyObject** args, Py_ssize_t given, PyObject* names, Py_ssize_t* alone):
+    """Put the stand-ins of a call into place: (Names, Patches, the same of the call around it or None).
+
+    `alone`: how many calls were entered with this one, which needed no lock; -1: it did.
+    """
     cdef tuple found = None
+    cdef Py_ssize_t entries = _entries + 1
     cdef object around = None if arraygrad_adopting == NULL else <object>arraygrad_adopting
     if names == NULL and reach.found is not None and not needs_lock(reach.found, reach.own):
         found = unchanged(reach, args, given, around)
-        # Code has run after all, that of a finalizer, if it is another now.
-        if found is not None and not (_rebound or reach.stamp != _searches_from
-                                      or needs_lock(<list>found[0], <list>found[1])):
+        # Code has run after all, that of a finalizer, if it is another now, or a call was entered meanwhile.
+        if found is not None and not (_rebound or reach.stamp != _searches_from or _entries != entries or _lock.held):
             put(found)
+            alone[0] = entries
             return found
+    alone[0] = -1
     with _lock:
         for _ in range(3):                      # another thread may bind names all the time
             found = find(reach, positional(args, given), named(args, given, names), around)
@@ -314,9 +319,12 @@ cdef int forget_texts() except -1:
     return 0
 
 
-cdef int leave(tuple found) except -1:
+cdef int leave(tuple found, Py_ssize_t alone) except -1:
+    """Take the stand-ins out of their places. `alone`: as `enter` has it."""
     if TEXTS and found[2] is None:
         forget_texts()
+    if alone == _entries and not _lock.held:    # no call was entered since: nothing else is in these places
+        return take_back(found)
     if not needs_lock(<list>found[0], <list>found[1]):
         return take_back(found)
     with _lock:
@@ -381,12 +389,13 @@ cdef PyObject* serve(PyObject* this, PyObject** args, size_t nargsf, PyObject* n
     cdef tuple found
     cdef PyObject* before
     cdef object result
+    cdef Py_ssize_t alone
     if self.as_set and _differs:
         mode = adoption_mode()
         if mode is not True:
             other = self.function if mode is False else self.restricted(mode)
             return PyObject_Vectorcall(<PyObject*>other, args, nargsf, names)
-    found = enter(self.reach, args, given, names)
+    found = enter(self.reach, args, given, names, &alone)
     before = arraygrad_set_adopting(<PyObject*>found)     # compiled: no signal handler runs before `finally`
     try:
         if self.reach.writes or self.reach.given_writes:
@@ -400,7 +409,7 @@ cdef PyObject* serve(PyObject* this, PyObject** args, size_t nargsf, PyObject* n
                 _give_back()
         finally:
             arraygrad_set_adopting(before)
-            leave(found)
+            leave(found, alone)
     Py_INCREF(result)
     return <PyObject*>result
 
@@ -449,7 +458,7 @@ cdef class Kept(Called):
         finally:
             arraygrad_set_adopting(before)
             while found is not None:
-                leave(found)
+                leave(found, -1)
                 found = found[2]
 
     cdef tuple again(self):
