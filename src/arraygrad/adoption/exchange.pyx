@@ -76,7 +76,7 @@ cdef class Namespace:
     cdef public set named                   # names that code looks up here
     cdef public Watch watch                 # what is bound here; None: not looked yet
     cdef public bint stale                  # found before what was forgotten, and was running then
-    cdef public object absent               # names that code looks up here, and that are not bound; None: not looked yet
+    cdef public object absent               # names that code looks up and nothing is bound to; None: not looked yet
     cdef Py_ssize_t size, counted           # how many names: without those that nobody looks up; all
     cdef Py_ssize_t version                 # how often that changed in what matters
     cdef Py_ssize_t asked                   # the entry of a call at which it was compared last
