@@ -6,6 +6,7 @@ A rotation of plain arrays is SciPy's own object. One of Tensors is a `Recorded`
 recorded operations. Sources: Shuster (1993), A survey of attitude representations; Shoemake (1985) for Slerp.
 """
 
+import copy
 import functools
 import math
 
@@ -282,8 +283,10 @@ class Rotation:
     def _made(name, args, kwargs, make):
         if not holds_tensor((args, kwargs)):
             return _fixed(getattr(_transform.Rotation, name)(*args, **kwargs))
-        # SciPy's own checks come first.
-        getattr(_transform.Rotation, name)(*[raw(a) for a in args], **{k: raw(v) for k, v in kwargs.items()})
+        # SciPy's own checks come first. They get copies: of stacks with several axes from_matrix writes the nearest
+        # rotation matrices into its argument.
+        copied = [copy.deepcopy(raw(a)) for a in args], {k: copy.deepcopy(raw(v)) for k, v in kwargs.items()}
+        getattr(_transform.Rotation, name)(*copied[0], **copied[1])
         return Recorded(make(*args, **kwargs))
 
     @classmethod

@@ -1,0 +1,66 @@
+"""A call that names its arrays, or gives them as numbers and lists, has the value and gradient of the usual spelling.
+
+Such calls are composed where the usual ones are one node. The class: functions of NumPy x the spelling of their arrays
+x elements that are infinite, nan or missing.
+"""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import arraygrad as ag
+
+INFINITE = np.array([[np.nan, -np.inf, -np.inf, 1.0], [-np.inf, -np.inf, -np.inf, -np.inf], [2.0, np.inf, np.inf, 3.0]])
+FINITE = np.array([[0.3, -1.2, 2.0, 0.7], [1.1, 0.4, -0.6, 3.0]])
+NAMES = "median nanmedian mean nanmean max nanmax sum nansum nanprod sort cumsum diff".split()
+ARRAYS = {"infinite": INFINITE, "finite": FINITE, "none": FINITE[:0], "empty": FINITE[:, :0]}
+
+
+def _first(name):
+    return next(iter(inspect.signature(getattr(np, name)).parameters))
+
+
+def _both(function, x):
+    value, pull = ag.vjp(function, x)
+    return value, pull(np.ones_like(value) if np.ndim(value) else type(value)(1.0))[0]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("x", ARRAYS.values(), ids=ARRAYS)
+@pytest.mark.parametrize("name", NAMES)
+def test_array_by_keyword(name, x, axis):
+    function = getattr(np, name)
+    try:
+        plain = function(x, axis=axis)
+    except ValueError:  # the greatest of no elements
+        return
+    value, gradient = _both(lambda x: function(x, axis=axis), x)
+    named_value, named_gradient = _both(lambda x: function(**{_first(name): x}, axis=axis), x)
+    np.testing.assert_array_equal(value, plain)
+    np.testing.assert_array_equal(named_value, plain)
+    np.testing.assert_allclose(named_gradient, gradient, rtol=1e-14)
+
+
+def test_nanmedian_of_equal_infinite_elements():
+    x = np.array([-np.inf, -np.inf])
+    assert ag.vjp(lambda x: np.nanmedian(a=x), x)[0] == -np.inf
+
+
+@pytest.mark.parametrize("x", [0.5, np.float64(0.5), np.array(0.5)], ids=["float", "scalar", "array"])
+@pytest.mark.parametrize("knots", [[-np.inf, 1.0], [0.0, np.inf], [0.0, 1.0]])
+@pytest.mark.parametrize("kind", [list, tuple, np.array])
+def test_interp_of_a_number_between_infinite_knots(x, knots, kind):
+    values = np.array([0.0, 10.0])
+    plain = np.interp(x, knots, values)
+    found, pull = ag.vjp(lambda values: np.interp(x, kind(knots), values), values)
+    np.testing.assert_array_equal(found, plain)
+    if np.isfinite(knots).all():
+        np.testing.assert_array_equal(pull(type(found)(1.0))[0], [0.5, 0.5])
+
+
+@pytest.mark.parametrize("nothing", [[], (), np.zeros(0, int)], ids=["list", "tuple", "array"])
+def test_insert_of_nothing_by_keyword(nothing):
+    x = np.array([1.0, 2.0])
+    np.testing.assert_array_equal(ag.vjp(lambda x: np.insert(arr=x, obj=nothing, values=[]), x)[0], x)
