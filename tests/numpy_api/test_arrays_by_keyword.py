@@ -64,3 +64,19 @@ def test_interp_of_a_number_between_infinite_knots(x, knots, kind):
 def test_insert_of_nothing_by_keyword(nothing):
     x = np.array([1.0, 2.0])
     np.testing.assert_array_equal(ag.vjp(lambda x: np.insert(arr=x, obj=nothing, values=[]), x)[0], x)
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, np.float64])
+@pytest.mark.parametrize("seed", range(6))
+def test_linspace_of_numbers_has_the_bits_of_numpy(dtype, seed):
+    rng = np.random.default_rng(seed)
+    start, stop = (dtype(v) for v in rng.normal(size=2) * 10.0 ** rng.integers(-320, 3))
+    for num in (1, 2, 7, 50):
+        for endpoint in (True, False):
+            plain = np.linspace(start, stop, num, endpoint)
+            found, pull = ag.vjp(lambda a, b, n=num, e=endpoint: np.linspace(a, b, n, e), start, stop)
+            assert found.dtype == plain.dtype
+            np.testing.assert_array_equal(found, plain)
+            share = np.arange(num) / max(num - endpoint, 1)
+            for one, expected in zip(pull(np.ones_like(plain)), ((1.0 - share).sum(), share.sum()), strict=True):
+                np.testing.assert_allclose(one, expected, rtol=1e-5)
