@@ -266,7 +266,11 @@ def _partition(a, kth, axis=-1, kind="introselect", order=None):
     if axis is None:
         a, axis = a.ravel(), -1
     axis = operator.index(axis)  # an int, of a truth value too
-    order = numpy.argpartition(host(a), kth, axis=axis, kind=kind, order=order)
+    # NumPy's own order: that of argpartition is another where neither says which.
+    values = host(a)
+    found, sort = numpy.partition(values, kth, axis=axis, kind=kind, order=order), {"axis": axis, "kind": "stable"}
+    order = numpy.empty(values.shape, dtype=numpy.intp)
+    numpy.put_along_axis(order, numpy.argsort(found, **sort), numpy.argsort(values, **sort), axis)
     return in_layout(F["take_along_axis"](a, beside(order, a), axis=axis), raw_array(a))
 
 
