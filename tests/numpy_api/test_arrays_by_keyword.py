@@ -80,3 +80,14 @@ def test_linspace_of_numbers_has_the_bits_of_numpy(dtype, seed):
             share = np.arange(num) / max(num - endpoint, 1)
             for one, expected in zip(pull(np.ones_like(plain)), ((1.0 - share).sum(), share.sum()), strict=True):
                 np.testing.assert_allclose(one, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1e-23, 1.0, 1e21])
+def test_large_and_small_weights_of_covariances_in_float32(size):
+    x = np.array([[0.0, 1.0, 2.0], [2.0, 1.0, 0.5]])
+    weights = (np.array([1.0, 4.0, 2.0]) * size).astype(np.float32)
+    for name in ("float32", "float64"):
+        found = ag.grad(lambda w: np.cov(x, aweights=w)[0, 1])(weights.astype(name)) * size
+        if name == "float32":
+            low = found
+    np.testing.assert_allclose(low, found, rtol=1e-4)

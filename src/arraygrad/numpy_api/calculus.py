@@ -282,6 +282,8 @@ def _cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=
         weights = beside(fweights.astype(float), x)
     if aweights is not None:
         _check_weights("aweights", host(aweights), x.shape[1])
+        if not xp.isdtype(aweights.dtype, "complex floating"):
+            aweights = aweights.astype(xp.float64)  # as NumPy has them, whose squares leave float32's range
         weights = aweights if weights is None else weights * aweights
     if weights is None:
         mean, total = x.mean(axis=1, keepdims=True), float(x.shape[1])
