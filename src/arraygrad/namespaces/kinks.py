@@ -334,7 +334,12 @@ class _Root:
 def root_of_form(total, away):
     """sqrt(total), the length of the vectors along the last axis of `away` by a quadratic form.
 
-    Its gradient is zero where it is; the derivatives of that are those of Note [Kinks].
+    Its gradient is zero where it is; the derivatives of that are those of Note [Kinks]. A complex form is no length:
+    its root is the complex function.
     """
+    if backend_of(total).xp.isdtype(total.dtype, "complex floating"):
+        xp = total.__array_namespace__()
+        zero = total == 0
+        return xp.where(zero, total, xp.sqrt(xp.where(zero, 1.0, total)))
     found = apply_op(_IMPLICIT, ([total, away], _Root(total)))
     return found if found.ndim else as_scalar(found, True)

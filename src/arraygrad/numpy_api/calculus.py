@@ -175,6 +175,7 @@ def _correlate(a, v, mode="valid"):
 
 @implements("interp", values=True)
 def _interp(x, xp, fp, left=None, right=None, period=None):
+    as_arrays = all(isinstance(a, (numpy.ndarray, Tensor)) for a in (x, xp, fp))
     x, xp, fp = tensors(x, xp, fp)
     given = [x, xp, fp, left, right]
     double = backend_of(x).xp.float64
@@ -204,6 +205,10 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
     elif is_complex and n > 1 and isinstance(values, numpy.ndarray):
         # By parts, as a complex product with inf is nan in both.
         inside = tensors(numpy.interp(x, xp, fp.real), fp)[0] + 1j * tensors(numpy.interp(x, xp, fp.imag), fp)[0]
+    elif not as_arrays and not is_complex and isinstance(values, (numpy.ndarray, numpy.generic)):
+        # Of arrays NumPy's own call is one node.
+        points = [t if t.requires_grad else numpy.asarray(host(t)) for t in (x, xp)]
+        inside = tensors(numpy.interp(*points, fp), fp)[0]
     elif n == 1:
         inside = pick(fp, numpy.zeros(values.shape, dtype=int))
     else:
@@ -277,6 +282,8 @@ def _cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=
         weights = beside(fweights.astype(float), x)
     if aweights is not None:
         _check_weights("aweights", host(aweights), x.shape[1])
+        if not xp.isdtype(aweights.dtype, "complex floating"):
+            aweights = aweights.astype(xp.float64)  # as NumPy has them, whose squares leave float32's range
         weights = aweights if weights is None else weights * aweights
     if weights is None:
         mean, total = x.mean(axis=1, keepdims=True), float(x.shape[1])

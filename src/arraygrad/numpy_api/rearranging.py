@@ -57,7 +57,9 @@ def _delete(arr, obj, axis=None):
 
 
 def _index(obj):
-    return obj if isinstance(obj, int | slice) else host(obj)
+    if isinstance(obj, int | slice) or (isinstance(obj, list | tuple) and not len(obj)):
+        return obj  # NumPy takes an empty list of no dtype, not an empty array of floats
+    return host(obj)
 
 
 @implements("resize")

@@ -70,6 +70,8 @@ def _ranked(name, a, axis, keepdims, rank, dtype=None, missing=None, moved=None)
     ranks[numpy.isnan(values)] = numpy.nan
     at = numpy.asarray(rank(ranks, -1))
     lost = numpy.isnan(at)
+    if not values.shape[-1]:
+        return _kept(rows.sum(axis=-1) + beside(numpy.full(at.shape, numpy.nan, values.dtype), rows), keepdims, axes, a)
     at = numpy.where(lost, 0.0, at)
     low = numpy.floor(at).astype(numpy.int64)
     high = numpy.ceil(at).astype(numpy.int64)
@@ -82,7 +84,10 @@ def _ranked(name, a, axis, keepdims, rank, dtype=None, missing=None, moved=None)
         return pick(rows, flat + starts)
 
     lower, weight = value(low), at - low
-    if weight.any():
+    if name == "nanmedian":
+        # The mean of both, as NumPy has it: of equal infinite elements these.
+        lower = F["where"](beside(weight > 0.0, rows), (lower + value(high)) / 2, lower)
+    elif weight.any():
         # Where the weight is zero the upper neighbour is the lower one: inf - inf has no part in it.
         upper = value(high)
         step = F["where"](beside(high == low, rows), 0.0, upper - lower)
@@ -106,10 +111,15 @@ def _ranked(name, a, axis, keepdims, rank, dtype=None, missing=None, moved=None)
     if moved is not None:
         counts = (~numpy.isnan(values)).sum(-1) if name.startswith("nan") else numpy.array(values.shape[-1])
         lower = lower + moved(value, numpy.broadcast_to(counts, values.shape[:-1]), lower).astype(lower.dtype)
-    if keepdims is True:
-        front = lower.shape[: lower.ndim - len(kept)]
-        lower = lower.reshape((*front, *[1 if i in axes else n for i, n in enumerate(shape)]))
-    return lower
+    return _kept(lower, keepdims, axes, a)
+
+
+def _kept(found, keepdims, axes, a):
+    """A result that was reduced over the axes of `a`, with these as axes of length one where `keepdims` asks for it."""
+    if keepdims is not True:
+        return found
+    front = found.shape[: found.ndim - (a.ndim - len(axes))]
+    return found.reshape((*front, *[1 if i in axes else n for i, n in enumerate(a.shape)]))
 
 
 def _quantiles(name, percent):
@@ -256,7 +266,11 @@ def _partition(a, kth, axis=-1, kind="introselect", order=None):
     if axis is None:
         a, axis = a.ravel(), -1
     axis = operator.index(axis)  # an int, of a truth value too
-    order = numpy.argpartition(host(a), kth, axis=axis, kind=kind, order=order)
+    # NumPy's own order: that of argpartition is another where neither says which.
+    values = host(a)
+    found, sort = numpy.partition(values, kth, axis=axis, kind=kind, order=order), {"axis": axis, "kind": "stable"}
+    order = numpy.empty(values.shape, dtype=numpy.intp)
+    numpy.put_along_axis(order, numpy.argsort(found, **sort), numpy.argsort(values, **sort), axis)
     return in_layout(F["take_along_axis"](a, beside(order, a), axis=axis), raw_array(a))
 
 

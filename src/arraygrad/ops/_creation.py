@@ -58,6 +58,9 @@ def linspace(xp, start, stop, num, dtype, device, endpoint):
     """`xp.linspace`, whose start and stop may be 0-d arrays."""
     if not (_is_array(start) or _is_array(stop)):
         return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+    if all(type(end).__module__ == "numpy" for end in (start, stop) if _is_array(end)):
+        # NumPy takes 0-d arrays, and its own steps have last bits that shares of both ends have not.
+        return xp.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
     own = xp.result_type(start, stop)
     if xp.isdtype(own, ("integral", "bool")):
         own = None  # the library's floating-point dtype

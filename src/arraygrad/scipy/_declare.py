@@ -51,6 +51,7 @@ from arraygrad.scipy._guards import (
 )
 from arraygrad.scipy._libraries import is_foreign, library_of, namesake, same_memory
 from arraygrad.scipy._on_host import composed_on, gradients_on
+from arraygrad.scipy._precision import as_precise, as_precise_constant, precision_of
 from arraygrad.scipy._signatures import binder, by_former_names, parsed, signature_of
 
 __all__ = [
@@ -648,31 +649,18 @@ class _Values(Function):
         if all(g is None or 0 in g.shape for g in grads):  # formulas may look at elements
             return (None, None, *[t * 0.0 if need else None for t, need in zip(tensors, needs, strict=True)])
         # All Tensors keep their place in the graph, for the gradients' own derivatives.
-        bound = _with({key: _wide(value, key in rule.of) for key, value in constants.items()}, at, tensors)
+        bits = max(map(precision_of, outs))
+        given = [as_precise(t, bits) for t in tensors]
+        bound = _with(
+            {key: as_precise_constant(value, key in rule.of, bits) for key, value in constants.items()}, at, given
+        )
         wanted = [place for place, need in zip(at, needs, strict=True) if need]
-        chosen = [t for t, need in zip(tensors, needs, strict=True) if need]
+        chosen = [t for t, need in zip(given, needs, strict=True) if need]
         g, ans = (list(grads), outs) if several else (grads[0], outs[0])
         with numpy.errstate(all="ignore"):  # SciPy's values come without warnings at poles, so do the formulas
             found = gradients_on(library_of(tensors), rule, g, ans, chosen, wanted, bound)
             found = iter([_fitting(one, tensor) for one, tensor in zip(found, chosen, strict=True)])
         return (None, None, *[next(found) if need else None for need in needs])
-
-
-def _wide(value, number):
-    """A constant argument as formulas take it: integers with room for sums and differences, and for logarithms.
-
-    An unsigned difference wraps, and a logarithm of 8 bits has single digits. Truth values stay where they are masks.
-    """
-    if not isinstance(value, (numpy.ndarray, numpy.generic, list, tuple)):
-        return value
-    if isinstance(value, (list, tuple)):
-        leaves, structure = flatten(value)
-        return unflatten(structure, [_wide(leaf, number) for leaf in leaves])
-    if value.dtype == numpy.int64 or value.dtype.kind not in ("iub" if number else "iu"):
-        return value
-    if value.dtype == numpy.uint64 and value.size and value.max() > numpy.iinfo(numpy.int64).max:
-        return value.astype(numpy.float64)
-    return value.astype(numpy.int64)
 
 
 def _fitting(gradient, tensor):

@@ -14,7 +14,7 @@ from arraygrad.ops import OPS
 from arraygrad.ops._axes import along, at_axis, from_start
 from arraygrad.scipy._declare import Chapter, mirror, raw
 from arraygrad.scipy._everyday import everyday
-from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
+from arraygrad.scipy._guards import holds_tensor
 
 __all__ = ["backend"]
 
@@ -109,6 +109,11 @@ _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 _SWAPPED = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
+# What orthogonalize=True multiplies by the square root of 2 in the input, and divides by it in the result.
+_ORTHOGONAL_IN = {("dct", 1): ("first", "last"), ("dct", 3): ("first",), ("dst", 3): ("last",)}
+_ORTHOGONAL_OUT = {("dct", 1): ("first", "last"), ("dct", 2): ("first",), ("dst", 2): ("last",)}
+
+
 def _ends(n, axis, ndim, **factors):
     """Factors along an axis: `first` and `last` at its ends."""
     weights = np.ones(n)
@@ -120,12 +125,16 @@ def _ends(n, axis, ndim, **factors):
 def _transposed(name, g, type, axis, norm, orthogonalize):
     """The transposed matrix times g."""
     function = _NAMES[name]
+    if raw(g).dtype.kind == "c":
+        orthogonalize = None  # SciPy reads the argument for real input only, and g is complex where the input is
     if norm == "ortho" and orthogonalize in (None, True):
         return function(g, _INVERSE[type], axis=axis, norm="ortho")
     n, ndim = raw(g).shape[axis], g.ndim
-    further = {"axis": axis, "norm": norm}
     if orthogonalize:
-        raise NotDifferentiable(f"arraygrad.scipy.fft.{name}: orthogonalize=True has a derivative with norm='ortho'")
+        after = _ends(n, axis, ndim, **dict.fromkeys(_ORTHOGONAL_IN.get((name, type), ()), 2.0**0.5))
+        before = _ends(n, axis, ndim, **dict.fromkeys(_ORTHOGONAL_OUT.get((name, type), ()), 0.5**0.5))
+        return _transposed(name, g * before, type, axis, norm, False) * after
+    further = {"axis": axis, "norm": norm}
     if norm == "ortho":
         further["orthogonalize"] = False
     cosine = name == "dct"

@@ -134,16 +134,19 @@ static inline double share_of(std::ptrdiff_t i, std::ptrdiff_t num, bool endpoin
     return endpoint && num > 1 && i == num - 1 ? 1.0 : parts > 0 ? (double)i * (1.0 / (double)parts) : 0.0;
 }
 
-// Points from one number to another, each a mean of both.
+// Points from one number to another, by the operations of numpy.linspace, whose last bits they have.
 static inline int spaced(int slot, const char* start, const char* stop, char* points, std::ptrdiff_t num, bool endpoint) {
     fp_begin();
     ARRAYGRAD_REAL(slot,
         const T a = *(const T*)start; const T b = *(const T*)stop; T* out = (T*)points;
+        const T parts = T(endpoint ? num - 1 : num); const T whole = b - a;
+        const T step = parts > 0 ? whole / parts : T(0);
         for (std::ptrdiff_t i = 0; i < num; i++) {
-            const T w = (T)share_of(i, num, endpoint);
-            const T first = a * (T(1) - w); const T second = b * w;
-            out[i] = first + second;
-        })
+            const T share = step == 0 && parts > 0 ? T(i) / parts : T(i);  // a step of denormal numbers may be 0
+            const T moved = share * (step == 0 ? whole : step);
+            out[i] = moved + a;
+        }
+        if (endpoint && num > 1) out[num - 1] = b;)
     return fp_end();
 }
 

@@ -77,13 +77,20 @@ class BSpline(Interpolant):
         self._t, self._k, self._extrapolate = np.asarray(t, dtype=float), int(k), extrapolate
         self._axis = self._plain.axis  # counted from zero on
         n = self._t.size - self._k - 1
-        self._c = ag.moveaxis(floating(c), axis, 0)[:n]
+        whole = ag.moveaxis(floating(c), axis, 0)
+        self._c, self._rest = whole[:n], whole[n:]
 
     t = property(lambda self: self._t)
     k = property(lambda self: self._k)
-    c = property(lambda self: self._plain.c if self._is_plain() else self._c)  # along the first axis, as SciPy's
     axis = property(lambda self: self._axis)
     extrapolate = property(lambda self: self._extrapolate)
+
+    @property
+    def c(self):
+        """Coefficients along the first axis, and those beyond the spline's own that SciPy has."""
+        if self._is_plain():
+            return self._plain.c
+        return ag.concat([self._c, self._rest], axis=0) if shape_of(self._rest)[0] else self._c
 
     @classmethod
     def construct_fast(cls, t, c, k, extrapolate=True, axis=0):
@@ -124,7 +131,8 @@ class BSpline(Interpolant):
         found = object.__new__(cls)
         found._args, found._kwargs, found._plain = (), {}, plain
         found._t, found._k = np.asarray(plain.t, dtype=float), plain.k
-        found._c = floating(plain.c)[: found._t.size - plain.k - 1]
+        n = found._t.size - plain.k - 1
+        found._c, found._rest = floating(plain.c)[:n], floating(plain.c)[n:]
         found._extrapolate, found._axis = plain.extrapolate, plain.axis
         return found
 
@@ -163,13 +171,18 @@ class BSpline(Interpolant):
         t, c, k = self._t, self._c, self._k
         for _ in range(nu):
             t, c, k = _lowered(t, c, k)
-        return self._derived(plain, t, c, k, self._extrapolate)
+        return self._derived(plain, t, c, k, self._extrapolate, 0.0)
 
-    def _derived(self, plain, t, c, k, extrapolate):
+    def _derived(self, plain, t, c, k, extrapolate, last):
         """A B-spline made of this one; SciPy's own, `plain`, answers where no Tensor was given."""
         found = object.__new__(BSpline)
         found._args, found._kwargs, found._plain = () if self._is_plain() else (c,), {}, plain
         found._t, found._c, found._k, found._extrapolate, found._axis = t, c, k, extrapolate, self._axis
+        # What SciPy adds, so that there are as many as knots.
+        kept = self._rest if k == self._k else c[:0]
+        more = plain.c.shape[0] - shape_of(c)[0] - shape_of(kept)[0]
+        added = ag.broadcast_to((0.0 if k == self._k else last) * c[-1:], (more, *shape_of(c)[1:]))
+        found._rest = ag.concat([kept, added], axis=0)
         return found
 
     def antiderivative(self, nu=1):
@@ -184,7 +197,7 @@ class BSpline(Interpolant):
             t, k = np.concatenate([t[:1], t, t[-1:]]), k + 1
         # Beyond one period an antiderivative goes on, which SciPy's does not.
         extrapolate = False if isinstance(self._extrapolate, str) else self._extrapolate
-        return self._derived(self._plain.antiderivative(nu), t, c, k, extrapolate)
+        return self._derived(self._plain.antiderivative(nu), t, c, k, extrapolate, 1.0)
 
     def integrate(self, a, b, extrapolate=None):
         """The integral from a to b."""

@@ -249,6 +249,28 @@ class BPoly(_Declared):
 
     c = property(lambda self: self._plain.c if self._is_plain() else self._given)
 
+    def derivative(self, nu=1):
+        """The derivative, by Bernstein's polynomials."""
+        if nu < 0:
+            return self.antiderivative(-nu)
+        c = self._given
+        for _ in range(nu):
+            degree = shape_of(c)[0] - 1
+            c = degree * ag.diff(c, axis=0) / self._gaps() if degree else 0.0 * c
+        return BPoly(c, self._x, self._extrapolate)
+
+    def _integrated(self):
+        c = self._given
+        raised = ag.cumulative_sum(c, axis=0) * self._gaps() / shape_of(c)[0]
+        raised = ag.concat([ag.zeros_like(raised[:1]), raised], axis=0)
+        start = ag.cumulative_sum(raised[-1], axis=0)[:-1]
+        start = ag.concat([ag.zeros_like(raised[-1, :1]), start], axis=0)
+        beyond = False if isinstance(self._extrapolate, str) else self._extrapolate
+        return BPoly(raised + start[None, ...], self._x, beyond)
+
+    def _gaps(self):
+        return ag.reshape(ag.diff(self._x), (-1, *[1] * (self._given.ndim - 2)))
+
     @classmethod
     def construct_fast(cls, c, x, extrapolate=None, axis=0):
         """Without checks in SciPy: the same as the constructor here."""

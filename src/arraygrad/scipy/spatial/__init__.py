@@ -20,8 +20,8 @@ _CHAPTER = Chapter("spatial", _spatial)
 
 
 def _array_of(points):
-    """Points as a Tensor, where a Tensor is among them: in a list, too."""
-    return ag.asarray(points) if holds_tensor(points) else np.asarray(points)
+    """Points as a Tensor, where a Tensor is among them: in a list, too. In float64, as SciPy's tree has them."""
+    return ag.astype(ag.asarray(points), ag.float64, copy=False) if holds_tensor(points) else np.asarray(points)
 
 
 class KDTree:

@@ -6,6 +6,7 @@ A rotation of plain arrays is SciPy's own object. One of Tensors is a `Recorded`
 recorded operations. Sources: Shuster (1993), A survey of attitude representations; Shoemake (1985) for Slerp.
 """
 
+import copy
 import functools
 import math
 
@@ -50,6 +51,31 @@ def _product(p, q):
     return ag.concat([s * b + t * a + cross, s * t - ag.sum(a * b, axis=-1, keepdims=True)], axis=-1)
 
 
+def _unit(q):
+    """SciPy normalises products; of unit quaternions that changes the derivative alone."""
+    return q / _norm(q)
+
+
+def _leading(form, vector):
+    """The eigenvector of the largest eigenvalue of symmetric matrices, near `vector`, which is it.
+
+    By two steps of Rayleigh quotient iteration (Parlett 1998, section 4.6), recorded: the first has the derivatives up
+    to the second. Unlike the rule of eigh they need a gap at this eigenvalue alone.
+    """
+    sizes = np.linalg.eigvalsh(np.asarray(raw(form)))
+    if np.any(sizes[..., -1] - sizes[..., -2] <= 1e-14 * sizes[..., -1]):
+        return ag.linalg.eigh(form)[1][..., -1]
+    v = ag.asarray(vector)
+    ends = np.zeros((*v.shape, 1))[..., :1, :], np.append(np.zeros(4), 1.0)[:, None]
+    for _ in range(2):
+        quotient = ag.sum(v * ag.matmul(form, v[..., None])[..., 0], axis=-1) / ag.sum(v * v, axis=-1)
+        shifted = form - quotient[..., None, None] * np.eye(4)
+        above = ag.concat([shifted, v[..., :, None]], axis=-1)
+        below = ag.concat([v[..., None, :], ag.asarray(ends[0])], axis=-1)
+        v = ag.linalg.solve(ag.concat([above, below], axis=-2), ends[1])[..., :4, 0]
+    return _unit(v)
+
+
 class Recorded:
     """A rotation, or a stack of them, of a Tensor of quaternions; the methods are those of SciPy's Rotation."""
 
@@ -62,7 +88,7 @@ class Recorded:
     @property
     def _value(self):
         """SciPy's rotation of the plain quaternions, for what is constant."""
-        return _transform.Rotation.from_quat(np.asarray(raw(self._q)))
+        return _transform.Rotation(np.asarray(raw(self._q)), normalize=False)
 
     def _detached(self):
         if self._q.requires_grad:
@@ -80,13 +106,27 @@ class Recorded:
         return Recorded(self._q[index])
 
     def __mul__(self, other):
-        return Recorded(_product(self._q, _quaternions(other)))
+        return Recorded(_unit(_product(self._q, _quaternions(other))))
 
     def __rmul__(self, other):
-        return Recorded(_product(_quaternions(other), self._q))
+        return Recorded(_unit(_product(_quaternions(other), self._q)))
 
-    def __pow__(self, n):
+    def __pow__(self, n, modulus=None):
+        if modulus is not None:
+            raise NotImplementedError("modulus not supported")
+        power = np.asarray(raw(n))
+        if power.size == 1 and power in (-1, 0, 1):
+            # SciPy takes these as they are: other powers have the quaternion of the smallest angle.
+            whole = {-1: self.inv, 0: self._identity, 1: lambda: self}[int(power.item())]()
+            if power == 0 or not holds_tensor(n, grad=True):
+                return whole
+            found = Rotation.from_rotvec(self.as_rotvec() * n)._q
+            turned = np.sum(np.asarray(raw(found)) * np.asarray(raw(whole._q)), axis=-1, keepdims=True) < 0
+            return Recorded(found * np.where(turned, -1.0, 1.0))
         return Rotation.from_rotvec(self.as_rotvec() * n)
+
+    def _identity(self):
+        return Recorded(self._q * 0.0 + np.array([0.0, 0.0, 0.0, 1.0]))
 
     def inv(self):
         """The inverse."""
@@ -176,11 +216,11 @@ class Recorded:
 
     def reduce(self, left=None, right=None, return_indices=False):
         """The rotation times those of two groups that make its angle smallest; which they are is constant."""
-        left, right = (None if one is None else _valued(one) for one in (left, right))
         if left is None and right is None:
             chosen, found = (None, None), self
         else:
-            _, *chosen = self._value.reduce(left, right, return_indices=True)
+            groups = [None if one is None else _valued(one) for one in (left, right)]
+            _, *chosen = self._value.reduce(*groups, return_indices=True)
             found = self if left is None else _at(left, chosen[0], self.single) * self
             found = found if right is None else found * _at(right, chosen[1], self.single)
         return (found, *chosen) if return_indices else found
@@ -206,12 +246,18 @@ class Recorded:
         w = ag.abs(self._q[..., 3])
         return 2.0 * ag.atan2(_norm(self._q[..., :3])[..., 0], w)
 
-    def mean(self, weights=None):
+    def mean(self, weights=None, axis=None):
         """The mean in the sense of Markley et al. (2007)."""
+        # SciPy's own checks come first, and the sign of its result.
+        mean = self._value.mean(raw(weights), *(() if axis is None else (raw(axis),))).as_quat()
         q = self._q[None, :] if self.single else self._q
-        w = ag.asarray(np.ones(q.shape[0])) if weights is None else ag.asarray(weights)
-        _, vectors = ag.linalg.eigh(ag.matmul(ag.matrix_transpose(q) * w, q))
-        return Recorded(vectors[:, -1])
+        ndim = q.ndim - 1
+        axes = range(ndim) if axis is None else {a % ndim for a in np.atleast_1d(axis).tolist()}
+        form = q[..., :, None] * q[..., None, :]
+        if weights is not None:
+            form = form * ag.asarray(weights)[..., None, None]
+        form = ag.sum(form, axis=tuple(sorted(axes))) if axes else form
+        return Recorded(_leading(form, mean))
 
     def __repr__(self):
         return f"Rotation.from_quat({self._q!r})"
@@ -258,10 +304,11 @@ def _valued(rotation):
 
 
 def _at(group, index, single):
-    """Members of a group of rotations, all constant."""
-    group = group if group.as_quat().ndim > 1 else _transform.Rotation.from_quat(group.as_quat()[None, :])
+    """Members of a group of rotations, chosen by constant indices."""
+    q = _quaternions(group)
+    q = q if q.ndim > 1 else q[None, :]
     index = np.ravel(index)
-    return Recorded(ag.asarray(group.as_quat()[index[0] if single else index]))
+    return Recorded(q[index[0]] if single else ag.take(q, index, axis=0))
 
 
 def _quaternions(rotation):
@@ -282,8 +329,10 @@ class Rotation:
     def _made(name, args, kwargs, make):
         if not holds_tensor((args, kwargs)):
             return _fixed(getattr(_transform.Rotation, name)(*args, **kwargs))
-        # SciPy's own checks come first.
-        getattr(_transform.Rotation, name)(*[raw(a) for a in args], **{k: raw(v) for k, v in kwargs.items()})
+        # SciPy's own checks come first. They get copies: of stacks with several axes from_matrix writes the nearest
+        # rotation matrices into its argument.
+        copied = [copy.deepcopy(raw(a)) for a in args], {k: copy.deepcopy(raw(v)) for k, v in kwargs.items()}
+        getattr(_transform.Rotation, name)(*copied[0], **copied[1])
         return Recorded(make(*args, **kwargs))
 
     @classmethod
@@ -459,6 +508,7 @@ class Slerp:
     def __init__(self, times, rotations):
         if isinstance(times, Tensor) and times.requires_grad:
             raise NotDifferentiable("arraygrad.scipy.spatial.transform.Slerp: times of the rotations have no rule")
+        _transform.Slerp(raw(times), rotations._value)  # SciPy's own checks
         self.times = np.array(raw(times), dtype=float)
         self.rotations = rotations[:-1]
         self._steps = (rotations[:-1].inv() * rotations[1:]).as_rotvec()
