@@ -12,6 +12,7 @@ adopted call a function of CuPy's that gets a Tensor is NumPy's of that name.
 import functools
 import importlib
 import inspect
+import re
 import sys
 import types
 
@@ -37,7 +38,7 @@ _CHAPTERS = ("cupy.lib.stride_tricks", "cupy.linalg", "cupy.fft", "cupyx", "cupy
 _OTHER_NAMES = {
     "alltrue": numpy.all,
     "cumproduct": numpy.cumprod,
-    "in1d": lambda a, b, **options: numpy.isin(numpy.ravel(a), b, **options),
+    "in1d": lambda a, b, *options, **named: numpy.isin(numpy.ravel(a), b, *options, **named),
     "msort": lambda a: numpy.sort(a, axis=0),
     "product": numpy.prod,
     "round_": numpy.round,
@@ -47,6 +48,17 @@ _OTHER_NAMES = {
     "scatter_add": numpy.add.at,
     "scatter_max": numpy.maximum.at,
     "scatter_min": numpy.minimum.at,
+}
+_SAID = re.compile(r"arraygrad|requires grad|Tensor")  # in errors that say what to do
+# Names whose arguments mean something else to NumPy, by what they are there.
+_ARGUMENTS_DIFFER = {
+    # CuPy takes one list of arrays, too, and conditions that broadcast.
+    "broadcast_arrays": lambda *arrays: numpy.broadcast_arrays(
+        *(arrays[0] if len(arrays) == 1 and isinstance(arrays[0], list | tuple) else arrays)
+    ),
+    "piecewise": lambda x, conditions, functions: numpy.piecewise(
+        x, [numpy.broadcast_to(c, x.shape) for c in conditions], functions
+    ),
 }
 _ROOM = "arraygrad.scipy"
 # A chapter comes after its own chapters, which it then holds.
@@ -87,6 +99,8 @@ def _install(name):
     for function_name, real in list(vars(module).items()):
         if function_name.startswith("_") or (real is not None and real is getattr(kin, function_name, None)):
             continue  # NumPy's own function under CuPy's name is NumPy's
+        if library == "cupyx" and _is_cupys(real, function_name):
+            continue
         full = f"{name}.{function_name}"
         if type(real).__name__ == "ufunc" and isinstance(getattr(numpy, function_name, None), numpy.ufunc):
             stand_in(real, _Ufunc(real, getattr(numpy, function_name)))
@@ -119,6 +133,11 @@ def _is_function(real):
     return callable(real) and not isinstance(real, type | types.ModuleType) and kind.__name__ != "ufunc"
 
 
+def _is_cupys(real, name):
+    """Whether a thing of cupyx's is CuPy's own of that name, as `cupyx.scipy.special.round` is."""
+    return real is not None and real is getattr(sys.modules.get("cupy"), name, None)
+
+
 def _lacks_rules(real, name):
     """Whether a ufunc of cupyx.scipy.special is an operation of the table that has no rule for one of its operands."""
     op = OPS.get(name)
@@ -127,6 +146,8 @@ def _lacks_rules(real, name):
 
 def _dispatching(kin, name):
     """NumPy's function of a name, if it asks its arguments."""
+    if name in _ARGUMENTS_DIFFER:
+        return _ARGUMENTS_DIFFER[name]
     found = getattr(kin, name, None)
     if isinstance(found, numpy.ufunc) or hasattr(found, "_implementation"):
         return found
@@ -300,13 +321,33 @@ def _gate(real, find, full, creates):
             made = kin(*args, **kwargs)
             return to_backend(made, "cupy") if isinstance(made, Tensor) else made
         if kin is not None:
-            return stand_in_for(kin)(*args, **kwargs)
+            return _by_kin(full, stand_in_for(kin), args, kwargs)
         try:
             return real(*args, **kwargs)
         except Exception as error:
             raise _no_derivative(full) from error
 
     return function
+
+
+def _by_kin(full, kin, args, kwargs):
+    """kin(*args, **kwargs), which may take less than CuPy's function does: what it says itself gets CuPy's name."""
+    try:
+        return kin(*args, **kwargs)
+    except (TypeError, ValueError, AttributeError, NotImplementedError, IndexError) as error:
+        text = str(error)
+        if _SAID.search(text) is None:
+            said = (
+                f"{full} is given a Tensor, so that {getattr(kin, '__module__', None) or 'numpy'}."
+                f"{getattr(kin, '__name__', full)} computes it, which records and may take less than CuPy's function "
+                "does. Arguments that both take are recorded; arraygrad.stop_gradient(x).array is CuPy's array, "
+                "without a gradient"
+            )
+            if error.args == (text,):
+                error.args = (f"{text}\n{said}",)
+            else:
+                error.add_note(said)
+        raise
 
 
 def _without_tensors(real, full):
