@@ -20,7 +20,7 @@ MODULES = {
     "cupy.random": (40, 0),
     "cupyx": (5, 4),
     "cupyx.scipy.fft": (30, 28),
-    "cupyx.scipy.interpolate": (10, 4),
+    "cupyx.scipy.interpolate": (9, 1),
     "cupyx.scipy.linalg": (15, 10),
     "cupyx.scipy.ndimage": (50, 40),
     "cupyx.scipy.signal": (90, 60),
@@ -40,8 +40,13 @@ LEFT_OUT = frozenset(
     empty empty_like empty_pinned empty_like_pinned ndarray
     """.split()
 )
-# Whose results CuPy leaves open for some of these arguments: unsorted ones, several values for one place.
-OPEN = frozenset("interp intersect1d put_along_axis scatter_max scatter_min".split())
+# Whose results CuPy leaves open for some of these arguments (unsorted ones, several values for one place, distances
+# from elements that are not there), and what writes over its arguments in CuPy, where a Tensor gives a copy.
+OPEN = frozenset(
+    """
+    interp intersect1d put_along_axis scatter_max scatter_min distance_transform_edt entropy chirp sweep_poly
+    """.split()
+)
 # Calls of each name that are looked at.
 LOOKED_AT = 4
 

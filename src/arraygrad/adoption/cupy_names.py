@@ -233,11 +233,29 @@ class _OfTensors(EitherClass):
     __slots__ = ()
 
     def __call__(self, *args, **kwargs):
+        if is_on() and args and type(args[0]).__module__.startswith(f"{_ROOM}.sparse"):
+            args, kwargs = _matrix_moved(args, kwargs)
         ours = is_on() and (_given(args, kwargs) or self._real.__name__ == "LinearOperator")
         return (self._ours if ours else self._real)(*args, **kwargs)
 
     def __getattr__(self, name):
         return getattr(self._real, name)
+
+
+def _matrix_moved(args, kwargs):
+    """The arguments of a class of cupyx's whose first may be a matrix of SciPy's, as adopted calls make them.
+
+    Recorded values go to the device with their gradient. A constant matrix is SciPy's own object, which cupyx copies.
+    """
+    matrix = args[0]
+    if isinstance(matrix, sys.modules["scipy.sparse"].spmatrix | sys.modules["scipy.sparse"].sparray):
+        own = next(kind for kind in type(matrix).__mro__ if kind.__module__.startswith("scipy."))
+        return (own(matrix), *args[1:]), kwargs
+    if importlib.import_module(f"{_ROOM}.sparse._devices").library_in((matrix,)) is not None:
+        return args, kwargs
+    triple = matrix.tocoo()
+    values = to_backend(triple.data, "cupy")
+    return ((values, (triple.row, triple.col)), *args[1:]), {"shape": matrix.shape, **kwargs}
 
 
 def _class_of_scipy(module, name):
@@ -334,7 +352,7 @@ def _by_kin(full, kin, args, kwargs):
     """kin(*args, **kwargs), which may take less than CuPy's function does: what it says itself gets CuPy's name."""
     try:
         return kin(*args, **kwargs)
-    except (TypeError, ValueError, AttributeError, NotImplementedError, IndexError) as error:
+    except Exception as error:
         text = str(error)
         if _SAID.search(text) is None:
             said = (

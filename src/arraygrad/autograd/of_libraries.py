@@ -27,6 +27,12 @@ _WAYS = {
     "torch.tensor(x) and torch.from_numpy(x) out of it, which cut the gradient off. ",
 }
 _WAYS["jaxlib"] = _WAYS["jax"]
+_WAYS["cupy"] = _WAYS["cupyx"] = (
+    "CuPy's code takes its own arrays here. Functions of cupy and cupyx.scipy that adopted code calls by their names "
+    "are recorded, as those of arraygrad.numpy and arraygrad.scipy are everywhere. A matrix of cupyx's with recorded values "
+    "is made of them, S + csr_matrix((values, (rows, columns)), shape=S.shape), in the place of S[rows, columns] = "
+    "values. "
+)
 _WAYS["xarray"] = (
     "xarray keeps plain numbers: compute with arrays, x * data.values, and make a DataArray of the result outside of "
     "the function that is differentiated. "
@@ -65,8 +71,8 @@ _OF_CUPY = (
     "function that arraygrad.primitive gives its derivative. "
 )
 _OF_RANDOM = (
-    "CuPy draws random numbers by parameters that are arrays of its own, and a Tensor is given: draw numbers that depend "
-    "on none, and compute with them, loc + scale * cupy.random.standard_normal(size), which is recorded. Give "
+    "CuPy draws random numbers by parameters that are arrays of its own, and a Tensor is given: draw numbers that "
+    "depend on none, and compute with them, loc + scale * cupy.random.standard_normal(size), which is recorded. Give "
     "arraygrad.stop_gradient(x).array where only the values are meant. "
 )
 _OF_CONTAINERS = (

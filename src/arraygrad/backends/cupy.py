@@ -393,7 +393,7 @@ _STREAMS = (int, cupy.cuda.Stream, getattr(cupy.cuda, "ExternalStream", cupy.cud
 
 
 def _of_table(name):
-    """An internal operation of the table's as rules call it on raw arrays: by this backend's kernel, where one serves."""
+    """An internal operation of the table as rules call it on raw arrays: by a kernel of this backend, if one serves."""
 
     def function(*args):
         return BACKEND.raw_function(OPS[name])(BACKEND.rule_xp, *args)
