@@ -391,7 +391,6 @@ _UNOWNED = getattr(cupy.cuda, "UnownedMemory", ())
 _STREAMS = (int, cupy.cuda.Stream, getattr(cupy.cuda, "ExternalStream", cupy.cuda.Stream))
 
 
-
 def _of_table(name):
     """An internal operation of the table as rules call it on raw arrays: by a kernel of this backend, if one serves."""
 
