@@ -70,8 +70,10 @@ def _value(kernel, full, name, ufunc, args, kwargs):
         raise TypeError(
             f"CuPy's kernel {full!r} knows raw arrays, and arraygrad has no derivative of it"
             + (f" with {', '.join(kwargs)}" if kwargs else "")
-            + ": use a function of t.__array_namespace__(), make a function of raw arrays that calls the kernel "
-            "differentiable by arraygrad.primitive or arraygrad.autograd.Function, or give t.array (not recorded)"
+            + ": use a function of t.__array_namespace__() or NumPy's of the name that the program calls, which is "
+            "recorded for Tensors over CuPy as well (numpy.percentile(t, 50)), make a function of raw arrays that "
+            "calls the kernel differentiable by arraygrad.primitive or arraygrad.autograd.Function, or give t.array (not "
+            "recorded)"
         )
     for inner in reversed(ops):
         args = (apply_op(OPS[inner], OPS[inner].bind(args, {})),)
