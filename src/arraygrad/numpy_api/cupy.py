@@ -72,8 +72,8 @@ def _value(kernel, full, name, ufunc, args, kwargs):
             + (f" with {', '.join(kwargs)}" if kwargs else "")
             + ": use a function of t.__array_namespace__() or NumPy's of the name that the program calls, which is "
             "recorded for Tensors over CuPy as well (numpy.percentile(t, 50)), make a function of raw arrays that "
-            "calls the kernel differentiable by arraygrad.primitive or arraygrad.autograd.Function, or give t.array (not "
-            "recorded)"
+            "calls the kernel differentiable by arraygrad.primitive or arraygrad.autograd.Function, or give t.array "
+            "(not recorded)"
         )
     for inner in reversed(ops):
         args = (apply_op(OPS[inner], OPS[inner].bind(args, {})),)
