@@ -49,6 +49,7 @@ _OTHER_NAMES = {
     "scatter_max": numpy.maximum.at,
     "scatter_min": numpy.minimum.at,
 }
+_RAISE = ("builtins", "numpy", "cupy", "cupyx", "scipy")
 _SAID = re.compile(r"arraygrad|requires grad|Tensor")  # in errors that say what to do
 # Names whose arguments mean something else to NumPy, by what they are there.
 _ARGUMENTS_DIFFER = {
@@ -353,8 +354,8 @@ def _by_kin(full, kin, args, kwargs):
     try:
         return kin(*args, **kwargs)
     except Exception as error:
-        text = str(error)
-        if _SAID.search(text) is None:
+        text, owner = str(error), type(error).__module__.partition(".")[0]
+        if _SAID.search(text) is None and owner in _RAISE:  # not an exception of the program's
             said = (
                 f"{full} is given a Tensor, so that {getattr(kin, '__module__', None) or 'numpy'}."
                 f"{getattr(kin, '__name__', full)} computes it, which records and may take less than CuPy's function "

@@ -140,7 +140,7 @@ def _entered(step):
 def _holds_tensor(value):
     if type(value) in (list, tuple):
         return any(map(_holds_tensor, value))
-    return type(value).__module__.startswith("arraygrad.")  # or a sparse matrix that holds one
+    return str(type(value).__module__).startswith("arraygrad.")  # or a sparse matrix that holds one
 
 
 def _traceback(error):
