@@ -356,10 +356,11 @@ def _by_kin(full, kin, args, kwargs):
     except Exception as error:
         text, owner = str(error), type(error).__module__.partition(".")[0]
         if _SAID.search(text) is None and owner in _RAISE:  # not an exception of the program's
+            name = getattr(kin, "__name__", "<")
+            name = "NumPy" if name[0] == "<" else f"{getattr(kin, '__module__', None) or 'numpy'}.{name}"
             said = (
-                f"{full} is given a Tensor, so that {getattr(kin, '__module__', None) or 'numpy'}."
-                f"{getattr(kin, '__name__', full)} computes it, which records and may take less than CuPy's function "
-                "does. Arguments that both take are recorded; arraygrad.stop_gradient(x).array is CuPy's array, "
+                f"{full} is given a Tensor, so that {name} computes it, which records and may take less than CuPy's "
+                "function does. Arguments that both take are recorded; arraygrad.stop_gradient(x).array is CuPy's array, "
                 "without a gradient"
             )
             if error.args == (text,):
