@@ -21,6 +21,7 @@ STEP = 1e-6
 # What errors of arraygrad's say: its name, a way out, or why there is no gradient.
 OURS = re.compile(
     r"arraygrad|requires grad|0-d integer tensor|use numpy\.|order must be|gradient depends|rule of the pseudo-inverse"
+    r"|expected an array or a Tensor"
 )
 
 

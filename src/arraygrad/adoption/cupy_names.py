@@ -51,6 +51,8 @@ _OTHER_NAMES = {
 }
 _RAISE = ("builtins", "numpy", "cupy", "cupyx", "scipy")
 _SAID = re.compile(r"arraygrad|requires grad|Tensor")  # in errors that say what to do
+_RAISE = ("builtins", "numpy", "cupy", "cupyx", "scipy")
+_SAID = re.compile(r"arraygrad|requires grad|Tensor")  # in errors that say what to do
 # Names whose arguments mean something else to NumPy, by what they are there.
 _ARGUMENTS_DIFFER = {
     # CuPy takes one list of arrays, too, and conditions that broadcast.
@@ -143,6 +145,23 @@ def _lacks_rules(real, name):
     """Whether a ufunc of cupyx.scipy.special is an operation of the table that has no rule for one of its operands."""
     op = OPS.get(name)
     return type(real).__name__ == "ufunc" and op is not None and 0 < len(op.inputs) < len(op.params)
+
+
+def _broadcast_arrays(*arrays):
+    """As CuPy's: what is no array stays as it is."""
+    places = [place for place, a in enumerate(arrays) if hasattr(a, "shape")]
+    found = dict(zip(places, numpy.broadcast_arrays(*[arrays[place] for place in places]), strict=True))
+    return [found.get(place, a) for place, a in enumerate(arrays)]
+
+
+def _piecewise(x, condlist, funclist):
+    """As CuPy's: conditions broadcast to x."""
+    conditions = [condlist] if numpy.ndim(condlist) == 0 else condlist
+    return numpy.piecewise(x, [numpy.broadcast_to(c, x.shape) for c in conditions], funclist)
+
+
+# Names whose arguments mean something else to NumPy.
+_ARGUMENTS_DIFFER = {"broadcast_arrays": _broadcast_arrays, "piecewise": _piecewise}
 
 
 def _dispatching(kin, name):
@@ -357,7 +376,7 @@ def _by_kin(full, kin, args, kwargs):
         text, owner = str(error), type(error).__module__.partition(".")[0]
         if _SAID.search(text) is None and owner in _RAISE:  # not an exception of the program's
             name = getattr(kin, "__name__", "<")
-            name = "NumPy" if name[0] == "<" else f"{getattr(kin, '__module__', None) or 'numpy'}.{name}"
+            name = "NumPy" if name[0] in "<_" else f"{getattr(kin, '__module__', None) or 'numpy'}.{name}"
             said = (
                 f"{full} is given a Tensor, so that {name} computes it, which records and may take less than CuPy's "
                 "function does. Arguments that both take are recorded; arraygrad.stop_gradient(x).array is CuPy's array, "
