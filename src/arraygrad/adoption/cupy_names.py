@@ -379,8 +379,8 @@ def _by_kin(full, kin, args, kwargs):
             name = "NumPy" if name[0] in "<_" else f"{getattr(kin, '__module__', None) or 'numpy'}.{name}"
             said = (
                 f"{full} is given a Tensor, so that {name} computes it, which records and may take less than CuPy's "
-                "function does. Arguments that both take are recorded; arraygrad.stop_gradient(x).array is CuPy's array, "
-                "without a gradient"
+                "function does. Arguments that both take are recorded; arraygrad.stop_gradient(x).array is CuPy's "
+                "array, without a gradient"
             )
             if error.args == (text,):
                 error.args = (f"{text}\n{said}",)

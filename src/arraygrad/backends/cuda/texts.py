@@ -130,6 +130,7 @@ extern "C" __global__ void arraygrad_{name}(const {real}* x, {parameters}, const
   }}
 }}
 """
+_ATOMICS = "#include <cupy/atomics.cuh>\n"  # double precision, on devices that have none of their own
 _GATHERS = {"gather": "out[k] = x[at];", "scatter": "atomicAdd(out + at, x[k * apart]);"}
 
 
@@ -144,7 +145,7 @@ def gather_text(name, dtype, index, count):
     ]
     real = c_type(dtype)
     parameters = ", ".join([*arrays, f"{real}* out", *lengths])
-    return _GATHER.format(
+    return ("" if name == "gather" else _ATOMICS) + _GATHER.format(
         name=name, real=real, parameters=parameters, places="\n".join(places), statement=_GATHERS[name]
     )
 
