@@ -1,7 +1,6 @@
 """Rows at places that integer arrays name, `x[i]` and `x[i, j]`, and what adds rows there: each one launch.
 
-May import: backends.cuda.prepared, backends.cuda.texts. CuPy is handed in as a module. The text compiles as C++
-too, for tests.
+May import: backends.cuda.prepared, backends.cuda.texts. CuPy is handed in as a module.
 
 CuPy's own indexing by arrays wraps and joins the indices by several kernels, and its `add.at` does so again. Here a
 thread finds the place of its element from the indices as they lie. An index wraps at the end of its axis, as CuPy's do.
