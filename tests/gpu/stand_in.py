@@ -27,6 +27,7 @@ from stand_in_kernels import (
     array_at,
     evaluated,
     run_elementwise,
+    run_gather,
     run_product,
     run_row_pointers,
     run_rows,
@@ -507,6 +508,8 @@ class RawKernel:
         happens_before.ran(self.name, here(), [m for m in memories.values() if m not in written], written)
         if self.name == "arraygrad_product":
             run_product(values, kinds["out"])
+        elif self.name in ("arraygrad_gather", "arraygrad_scatter"):
+            run_gather(self.name, values, kinds)
         elif "n_" in values:
             run_elementwise(self.code, values, kinds)
         elif "count_" in values:

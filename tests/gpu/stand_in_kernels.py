@@ -130,6 +130,22 @@ def run_product(values, dtype):
     array_at(values["out"], rows * columns, dtype)[:] = product.ravel()
 
 
+def run_gather(name, values, kinds):
+    """The kernels of indexing by integer arrays: rows that are taken, and rows that are added."""
+    size, inner, apart = (int(values[key]) for key in ("size", "inner", "apart"))
+    lengths = [int(values[f"n{k}"]) for k in range(sum(key[0] == "i" and key[1:].isdigit() for key in values))]
+    at = np.zeros(size // inner, dtype=np.int64)
+    for k, length in enumerate(lengths):
+        at = at * length + array_at(values[f"i{k}"], at.size, kinds[f"i{k}"]) % length
+    places = (at[:, None] * inner + np.arange(inner)).ravel()
+    full, dtype = int(np.prod(lengths)) * inner, kinds["out"]
+    if name == "arraygrad_gather":
+        array_at(values["out"], size, dtype)[:] = array_at(values["x"], full, dtype)[places]
+    else:
+        added = array_at(values["x"], size if apart else 1, dtype)
+        np.add.at(array_at(values["out"], full, dtype), places, np.broadcast_to(added, size))
+
+
 def run_row_pointers(name, values, kinds):
     """A kernel over rows, given addresses."""
     rows, n = int(values["rows"]), int(values["n"])

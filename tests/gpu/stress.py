@@ -22,6 +22,7 @@ import importlib
 import os
 import sys
 import time
+import warnings
 
 import numpy as np
 
@@ -34,11 +35,14 @@ SIZE = 64
 def kinds():
     """How many kinds of operations there are: those of arraygrad.scipy need SciPy, and CuPy's chapters of its names."""
     try:
-        for name in ("scipy", "cupyx.scipy.ndimage", "cupyx.scipy.special", "cupyx.scipy.fft"):
-            importlib.import_module(name)
+        chapters = ("ndimage", "special", "fft", "signal", "sparse", "sparse.linalg")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of cupyx.jit, which cupyx.scipy.signal imports
+            for name in ("scipy", *[f"cupyx.scipy.{chapter}" for chapter in chapters]):
+                importlib.import_module(name)
     except ImportError:
-        return 22
-    return 25
+        return 23
+    return 30
 
 
 class Hand(ag.autograd.Function):
@@ -368,20 +372,47 @@ class Program:
                 ag.autograd.add_scaled([w, ag.reshape(w, (8, 8))], [b.detach(), 0.5], 0.25)
             return result + w, False
         if kind == 22:
+            places = machine_like(machine, a, rng.integers(-SIZE, SIZE, SIZE // 2))
+            found = (lambda: a[places], lambda: ag.take(a, places % SIZE), lambda: matrix(a)[places % 8, places % 7])
+            return ag.concat([found[how]() * 0.5, b[: SIZE // 2]]), False
+        return self.of_scipy(machine, kind, a, b, how, constant), False
+
+    def of_scipy(self, machine, kind, a, b, how, constant):
+        """A new Tensor of a and b by functions of arraygrad.scipy: on devices by those of cupyx.scipy."""
+        if kind == 23:
             ndimage = importlib.import_module("arraygrad.scipy.ndimage")
             filters = (
                 lambda t: ndimage.gaussian_filter1d(t, 1.2),
                 lambda t: ndimage.uniform_filter1d(t, 3),
                 ndimage.sobel,
             )
-            return filters[how](a) * b * 0.5, False
-        if kind == 23:
+            return filters[how](a) * b * 0.5
+        if kind == 24:
             special = importlib.import_module("arraygrad.scipy.special")
-            return (special.i0e, special.ndtr, special.log_ndtr)[how](ag.tanh(a)) * b, False
-        if kind == 24 and self.waits:
+            return (special.i0e, special.ndtr, special.log_ndtr)[how](ag.tanh(a)) * b
+        if kind == 25 and self.waits:
             fft = importlib.import_module("arraygrad.scipy.fft")
-            return (fft.dct(a) * 0.1, ag.abs(fft.fft(a)) * 0.1 + b, ag.real(fft.ifft(a + b)))[how], False
-        return a * ag.asarray(b.array if how else b.detach()) + b, False
+            return (fft.dct(a) * 0.1, ag.abs(fft.fft(a)) * 0.1 + b, ag.real(fft.ifft(a + b)))[how]
+        if kind == 26:
+            signal = importlib.import_module("arraygrad.scipy.signal")
+            found = (
+                lambda: signal.convolve(a, b[:5], "same", "direct"),
+                lambda: signal.correlate(a, b[:4], "same", "direct"),
+                lambda: signal.lfilter(machine.array([0.2, 0.1]), machine.array([1.0, -0.5]), a) * b,
+            )
+            return found[how]() * 0.3
+        if kind == 27:
+            data = (constant, b, ag.tanh(b))[how]
+            return banded(machine, machine.array(data) if how == 0 else data, self.rng) @ a * 0.5
+        if kind == 28 and self.waits:
+            solve = importlib.import_module("arraygrad.scipy.sparse.linalg").spsolve
+            return solve(banded(machine, ag.tanh(b) + 4.0, None), a)
+        if kind == 29 and self.waits:
+            x = matrix(ag.tanh(a))
+            x = x @ ag.matrix_transpose(x) + machine.array(8.0 * np.eye(8))
+            found = (ag.linalg.solve, lambda x, y: ag.linalg.inv(x) * y, lambda x, y: ag.linalg.cholesky(x) * y)[how]
+            return ag.reshape(found(x, matrix(b)), (-1,)) * 0.5
+        return a * ag.asarray(b.array if how else b.detach()) + b
 
     def losses(self, machine, items):
         """One number per device, of the last values."""
@@ -421,6 +452,19 @@ class Shaken(Host):
         """An array of the program's own."""
         values = np.array(values)
         return values * (1.0 + 2e-15 * (-1.0) ** np.arange(values.size).reshape(values.shape))
+
+
+def matrix(a):
+    """The elements of `a` as a square."""
+    return ag.reshape(a, (8, 8))
+
+
+def banded(machine, data, rng):
+    """A sparse matrix of `data` with an element in each row: on the diagonal, or anywhere."""
+    sparse = importlib.import_module("arraygrad.scipy.sparse")
+    columns = np.arange(SIZE) if rng is None else rng.integers(0, SIZE, SIZE)
+    places = [machine.array(i.astype(np.int32)) for i in (columns, np.arange(SIZE + 1))]
+    return sparse.csr_matrix((data, *places), shape=(SIZE, SIZE))
 
 
 def machine_like(machine, a, values):

@@ -1,9 +1,7 @@
-"""CuPy's own public names, called on Tensors in adopted calls: each is recorded, constant, or refused in words.
-
-Also programs in them: methods of ufuncs, `r_`, names that NumPy has dropped, `cupyx`, copies to the host and back.
+"""Programs in CuPy's own names: methods of ufuncs, `r_`, names that NumPy has dropped, `cupyx`, copies to the host and
+back; what is refused, and what its errors name. Every name is called in test_every_name.py.
 """
 
-import importlib
 import types
 
 import numpy as np
@@ -50,71 +48,6 @@ PROGRAMS = {
     "rsqrt": ("import cupyx; return cp.sum(cupyx.rsqrt(x))", "return cp.sum(1 / cp.sqrt(x))"),
 }
 
-# Names that print, read or write files, or change settings of the process.
-LEFT_OUT = frozenset(
-    """
-    clear_memo disp fuse genfromtxt get_printoptions load loadtxt memoize printoptions save savetxt savez
-    savez_compressed set_printoptions set_string_function show_config who
-    """.split()
-)
-
-# How names are called, in turn, until a call is no error of its own.
-CALLS = [
-    lambda f, x: f(x),
-    lambda f, x: f(x, x),
-    lambda f, x: f(x, 1),
-    lambda f, x: f([x, x]),
-    lambda f, x: f(x, x, x),
-    lambda f, x: f(x[0]),
-    lambda f, x: f(x[0], x[0]),
-    lambda f, x: f(x[0], x[0], 1),
-    lambda f, x: f(x, "float32"),
-    lambda f, x: f(x, (2, 2)),
-    lambda f, x: f(x[0] > 1.0, x),
-    lambda f, x: f([x > 1.0], [x]),
-    lambda f, x: f(x, x > 1.0, 0),
-    lambda f, x: f((x > 1.0) * 1, [x, x]),
-    lambda f, x: f((x[0] > 1.0) * 1, x[0]),
-    lambda f, x: f(x, (x > 1.0) * 1, x, 0),
-    lambda f, x: f(x, (x > 1.0) * 1, 0),
-    lambda f, x: f(lambda row: row * 2, 0, x),
-    lambda f, x: f((2, 2), x[0, 0]),
-    lambda f, x: f(x @ x.T),
-    lambda f, x: f(x[0], x[0], x[0]),
-    lambda f, x: f(matrix_of(x)),
-    lambda f, x: f(matrix_of(x), matrix_of(x)),
-    lambda f, x: f(matrix_of(x), x[0]),
-    lambda f, x: f([matrix_of(x), matrix_of(x)]),
-    lambda f, x: f([[matrix_of(x)]]),
-    lambda f, x: f(matrix_of(x), 1),
-    lambda f, x: f(x[0], [0, 1]),
-    lambda f, x: f(x, 0, 1),
-    lambda f, x: f(8),
-    lambda f, x: f(8, 0.5),
-    lambda f, x: f("hann", 8, 4),
-    lambda f, x: f(x[0, 0] * 20.0),
-    lambda f, x: f((line(2), line(2)), x, x * 0.1),
-    lambda f, x: f(line(4), x.ravel(), line(2) + 0.5),
-    lambda f, x: f((line(8), x.ravel(), 3)),
-    lambda f, x: f(x, (x > 1.0) * 1, [0, 1], importlib.import_module("cupy").sum, "float64", 0),
-    lambda f, x: f(x[1, 0], 0, line(2) * 0.6 + 0.2, line(2) * 0.2 + 0.35, 1.0, 20.0, "butter"),
-    lambda f, x: f(line(8), x[0, 0], 1.0, x[1, 0]),
-    lambda f, x: f(x[0], x[1], line(30) * x[0, 0]),
-    lambda f, x: f(x, line(3), line(3)),
-    lambda f, x: f((line(6) + 1.0)[None] * x[0, 0]),
-    lambda f, x: f(x, x[:, :1], x[:1], x[:1, :1]),
-]
-
-
-def line(n):
-    """0.0 to n - 1."""
-    return importlib.import_module("cupy").arange(float(n))
-
-
-def matrix_of(x):
-    """A symmetric sparse matrix with the elements of x."""
-    return importlib.import_module("arraygrad.scipy.sparse").csr_matrix(x + x.T)
-
 
 def program(library, body):
     """The function f of a program's text, with `library` in CuPy's place."""
@@ -133,73 +66,90 @@ def test_programs_have_the_gradients_of_those_over_numpy(cupy, name):
     np.testing.assert_allclose(found.get(), expected, rtol=1e-10)
 
 
-def is_recorded(part):
-    """Whether a result requires grad: a Tensor, or a sparse matrix of one."""
-    return getattr(part.data if hasattr(part, "tocsr") else part, "requires_grad", False)
-
-
-def outcome(module, name, x):
-    """recorded, constant, refused, or the error of the last call, for a name of a module."""
-    function = program(module, f"return x[1](cp.{name}, x[0])")
-    kinds = []
-
-    def f(t, call):
-        found = function((t, call))
-        parts = found if isinstance(found, tuple | list) else (found,)
-        kinds.append("recorded" if any(map(is_recorded, parts)) else "constant")
-        return ag.sum(t)
-
-    refused = error = None
-    for call in CALLS:
-        try:
-            ag.grad(lambda t, call=call: f(t, call), adopt=True)(x)
-            return kinds[0]
-        except Exception as caught:
-            text = str(caught)
-            if "arraygrad" in text or "requires grad" in text or "0-d integer tensor" in text:
-                refused = "refused"
-            error = f"{type(caught).__name__}: {text}"
-    return refused or error
-
-
-# Modules, the least numbers of their names that are recorded, and of those that are looked at.
-MODULES = {
-    "cupy": (215, 320),
-    "cupy.linalg": (18, 22),
-    "cupy.fft": (14, 16),
-    "cupyx": (1, 10),
-    "cupyx.scipy.fft": (28, 34),
-    "cupyx.scipy.interpolate": (6, 29),
-    "cupyx.scipy.linalg": (13, 21),
-    "cupyx.scipy.ndimage": (49, 70),
-    "cupyx.scipy.signal": (85, 153),
-    "cupyx.scipy.signal.windows": (0, 25),
-    "cupyx.scipy.spatial": (0, 3),
-    "cupyx.scipy.spatial.distance": (0, 18),
-    "cupyx.scipy.special": (90, 108),
-    "cupyx.scipy.stats": (4, 5),
-    "cupyx.scipy.sparse": (15, 36),
-    "cupyx.scipy.sparse.linalg": (9, 18),
+# Calls that NumPy's or CuPy's code refuses, whether adopted, and what the error says beside the words of that code.
+REFUSED = {
+    "compress by two axes": ("return cp.sum(cp.compress(x, x))", True, "numpy.compress computes it"),
+    "quantiles beyond one": ("return cp.sum(cp.quantile(x, 1.5))", True, "numpy.quantile computes it"),
+    "putmask": ("u = x * 1.0; cp.putmask(u, x > 1.0, x); return cp.sum(u)", False, "CuPy's code takes its own arrays"),
+    "extract": ("return cp.sum(cp.extract(x > 1.0, x))", False, "CuPy's code takes its own arrays"),
+    "matrix_power": ("return cp.sum(cp.linalg.matrix_power(x, 2))", False, "CuPy's code takes its own arrays"),
+    "percentile": ("return cp.percentile(x, 50.0)", False, r"numpy.percentile\(t, 50\)"),
+    "meshgrid": ("return cp.sum(cp.meshgrid(x[0], x[1])[0])", False, "CuPy's code takes its own arrays"),
+    "normal": ("return cp.sum(cp.random.normal(x, 1.0))", True, r"loc \+ scale \* cupy.random.standard_normal"),
+    "normal, not adopted": ("return cp.sum(cp.random.normal(x, 1.0))", False, r"cupy.random.standard_normal\(size\)"),
 }
-# Functions of integers alone, and abstract classes.
-OF_INTEGERS = frozenset("packbits unpackbits ravel_multi_index unravel_index sparray spmatrix".split())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("module", MODULES)
-def test_every_public_name_is_recorded_constant_or_refused(cupy, module):
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_names_the_way_out(cupy, name):
     if not hasattr(cupy, "get_array_module"):
         pytest.skip("the stand-in has few of CuPy's names")
-    x, found, owner = cupy.asarray(X), {}, importlib.import_module(module)
-    for name in dir(owner):
-        value = getattr(owner, name)
-        if name.startswith("_") or name in LEFT_OUT or isinstance(value, types.ModuleType) or not callable(value):
-            continue
-        if isinstance(value, type) and (issubclass(value, BaseException) or not module.startswith("cupyx.scipy")):
-            continue
-        found[name] = outcome(module, name, x)
-    others = {name: text for name, text in found.items() if text not in ("recorded", "constant", "refused")}
-    assert {name: text for name, text in others.items() if name not in OF_INTEGERS} == {}
-    recorded, looked_at = MODULES[module]
-    assert len(found) >= looked_at
-    assert list(found.values()).count("recorded") >= recorded
+    body, adopt, text = REFUSED[name]
+    with pytest.raises(Exception, match=text) as caught:
+        ag.grad(program("cupy", body), adopt=adopt)(cupy.asarray(X))
+    assert "arraygrad" in str(caught.value)
+
+
+# The same written as the errors of REFUSED say, and what it is over NumPy.
+WAYS_OUT = {
+    "normal": (
+        "return cp.sum((x + 2.0 * x * cp.random.standard_normal((2, 2))) * 0.0 + x)",
+        "return cp.sum(x)",
+    ),
+    "elements of a matrix": (
+        (
+            "import cupyx.scipy.sparse as s; S = s.csr_matrix(cp.asarray(np.eye(2))); i = cp.asarray([0, 1]); "
+            "S = S + s.csr_matrix((x[0], (i, i)), shape=S.shape); return cp.sum((S @ x[1]) ** 2)"
+        ),
+        "return cp.sum(((1.0 + x[0]) * x[1]) ** 2)",
+    ),
+    "a matrix of SciPy's": (
+        (
+            "import scipy.sparse as h, cupyx.scipy.sparse as s; C = s.csr_matrix(h.diags([1.0, 2.0])); "
+            "V = s.csc_matrix(h.csr_matrix((cp.asnumpy(x[0]), ([0, 1], [1, 0])), shape=(2, 2))); "
+            "return cp.sum(((C @ V) @ x[1]) ** 2)"
+        ),
+        "return (x[0, 0] * x[1, 1]) ** 2 + (2.0 * x[0, 1] * x[1, 0]) ** 2",
+    ),
+    "isneginf with out": (
+        "u = x * 1.0; cp.isneginf(u, u); return cp.sum(u) + cp.sum(x**2)",
+        "return cp.sum(x**2)",
+    ),
+    "a kernel with out": (
+        "import cupyx.scipy.special as p; u = x * 1.0; r = p.expit(x, u); return cp.sum(u * x) + cp.sum(r)",
+        "r = 1.0 / (1.0 + cp.exp(-x)); return cp.sum(r * x) + cp.sum(r)",
+    ),
+    "one of two results with out": (
+        "u = x * 1.0; cp.modf(x * 2.0, u); return cp.sum(u**2)",
+        "return cp.sum(cp.modf(x * 2.0)[0] ** 2)",
+    ),
+    "round beside special": (
+        "import cupyx.scipy.special; return cp.sum(cp.round(x, 1) * x)",
+        "return cp.sum(cp.round(x, 1) * x)",
+    ),
+    "piecewise with conditions that broadcast": (
+        "return cp.sum(cp.piecewise(x, [x[0] > 1.0, x[0] <= 1.0], [1.0, 3.0]) * x)",
+        "return cp.sum(cp.asarray([1.0, 3.0]) * x)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WAYS_OUT)
+def test_what_errors_name_leads_to_the_gradient(cupy, name):
+    if not hasattr(cupy, "get_array_module"):
+        pytest.skip("the stand-in has few of CuPy's names")
+    over_cupy, over_numpy = WAYS_OUT[name]
+    found = ag.grad(program("cupy", over_cupy), adopt=True)(cupy.asarray(X))
+    np.testing.assert_allclose(found.get(), ag.grad(program("numpy", over_numpy), adopt=True)(X), rtol=1e-12)
+
+
+def test_writes_into_a_matrix_that_was_made_before_name_the_sum_that_is_recorded(cupy):
+    sparse = pytest.importorskip("cupyx.scipy.sparse")
+    S, i = sparse.csr_matrix(cupy.eye(2)), cupy.asarray([0, 1])
+
+    def f(x):
+        S[i, i] = x[0]
+        return cupy.sum(S @ x[1])
+
+    with pytest.raises(TypeError, match=r"S \+ csr_matrix\(\(values"):
+        ag.grad(f, adopt=True)(cupy.asarray(X))

@@ -55,12 +55,15 @@ def test_nodes_run_on_the_stream_of_their_values():
     """) == ["[7] 0"]
 
 
-def test_adjoint_of_indexing_is_add_at():
+def test_adjoint_of_indexing_is_one_launch_for_real_numbers_and_add_at_for_complex_ones():
     assert run("""
         x = ag.asarray(cupy.asarray([1.0, 2.0, 3.0]), requires_grad=True)
         ag.sum(x[cupy.asarray([0, 2, 0])] * 2.0).backward()
+        print(x.grad.numpy().tolist(), launches.count("arraygrad_scatter"), "add.at" in calls)
+        x = ag.asarray(cupy.asarray([1.0 + 1j, 2.0, 3.0]), requires_grad=True)
+        ag.sum(ag.real(x[cupy.asarray([0, 2, 0])] * 2.0)).backward()
         print(x.grad.numpy().tolist(), "add.at" in calls)
-    """) == ["[4.0, 0.0, 2.0] True"]
+    """) == ["[4.0, 0.0, 2.0] 1 False", "[(4+0j), 0j, (2+0j)] True"]
 
 
 def test_slices_are_views_and_writes_are_recorded():

@@ -12,6 +12,7 @@ adopted call a function of CuPy's that gets a Tensor is NumPy's of that name.
 import functools
 import importlib
 import inspect
+import re
 import sys
 import types
 
@@ -37,7 +38,7 @@ _CHAPTERS = ("cupy.lib.stride_tricks", "cupy.linalg", "cupy.fft", "cupyx", "cupy
 _OTHER_NAMES = {
     "alltrue": numpy.all,
     "cumproduct": numpy.cumprod,
-    "in1d": lambda a, b, **options: numpy.isin(numpy.ravel(a), b, **options),
+    "in1d": lambda a, b, *options, **named: numpy.isin(numpy.ravel(a), b, *options, **named),
     "msort": lambda a: numpy.sort(a, axis=0),
     "product": numpy.prod,
     "round_": numpy.round,
@@ -47,6 +48,20 @@ _OTHER_NAMES = {
     "scatter_add": numpy.add.at,
     "scatter_max": numpy.maximum.at,
     "scatter_min": numpy.minimum.at,
+}
+_RAISE = ("builtins", "numpy", "cupy", "cupyx", "scipy")
+_SAID = re.compile(r"arraygrad|requires grad|Tensor")  # in errors that say what to do
+_RAISE = ("builtins", "numpy", "cupy", "cupyx", "scipy")
+_SAID = re.compile(r"arraygrad|requires grad|Tensor")  # in errors that say what to do
+# Names whose arguments mean something else to NumPy, by what they are there.
+_ARGUMENTS_DIFFER = {
+    # CuPy takes one list of arrays, too, and conditions that broadcast.
+    "broadcast_arrays": lambda *arrays: numpy.broadcast_arrays(
+        *(arrays[0] if len(arrays) == 1 and isinstance(arrays[0], list | tuple) else arrays)
+    ),
+    "piecewise": lambda x, conditions, functions: numpy.piecewise(
+        x, [numpy.broadcast_to(c, x.shape) for c in conditions], functions
+    ),
 }
 _ROOM = "arraygrad.scipy"
 # A chapter comes after its own chapters, which it then holds.
@@ -87,6 +102,8 @@ def _install(name):
     for function_name, real in list(vars(module).items()):
         if function_name.startswith("_") or (real is not None and real is getattr(kin, function_name, None)):
             continue  # NumPy's own function under CuPy's name is NumPy's
+        if library == "cupyx" and _is_cupys(real, function_name):
+            continue
         full = f"{name}.{function_name}"
         if type(real).__name__ == "ufunc" and isinstance(getattr(numpy, function_name, None), numpy.ufunc):
             stand_in(real, _Ufunc(real, getattr(numpy, function_name)))
@@ -119,14 +136,38 @@ def _is_function(real):
     return callable(real) and not isinstance(real, type | types.ModuleType) and kind.__name__ != "ufunc"
 
 
+def _is_cupys(real, name):
+    """Whether a thing of cupyx's is CuPy's own of that name, as `cupyx.scipy.special.round` is."""
+    return real is not None and real is getattr(sys.modules.get("cupy"), name, None)
+
+
 def _lacks_rules(real, name):
     """Whether a ufunc of cupyx.scipy.special is an operation of the table that has no rule for one of its operands."""
     op = OPS.get(name)
     return type(real).__name__ == "ufunc" and op is not None and 0 < len(op.inputs) < len(op.params)
 
 
+def _broadcast_arrays(*arrays):
+    """As CuPy's: what is no array stays as it is."""
+    places = [place for place, a in enumerate(arrays) if hasattr(a, "shape")]
+    found = dict(zip(places, numpy.broadcast_arrays(*[arrays[place] for place in places]), strict=True))
+    return [found.get(place, a) for place, a in enumerate(arrays)]
+
+
+def _piecewise(x, condlist, funclist):
+    """As CuPy's: conditions broadcast to x."""
+    conditions = [condlist] if numpy.ndim(condlist) == 0 else condlist
+    return numpy.piecewise(x, [numpy.broadcast_to(c, x.shape) for c in conditions], funclist)
+
+
+# Names whose arguments mean something else to NumPy.
+_ARGUMENTS_DIFFER = {"broadcast_arrays": _broadcast_arrays, "piecewise": _piecewise}
+
+
 def _dispatching(kin, name):
     """NumPy's function of a name, if it asks its arguments."""
+    if name in _ARGUMENTS_DIFFER:
+        return _ARGUMENTS_DIFFER[name]
     found = getattr(kin, name, None)
     if isinstance(found, numpy.ufunc) or hasattr(found, "_implementation"):
         return found
@@ -212,11 +253,29 @@ class _OfTensors(EitherClass):
     __slots__ = ()
 
     def __call__(self, *args, **kwargs):
+        if is_on() and args and type(args[0]).__module__.startswith(f"{_ROOM}.sparse"):
+            args, kwargs = _matrix_moved(args, kwargs)
         ours = is_on() and (_given(args, kwargs) or self._real.__name__ == "LinearOperator")
         return (self._ours if ours else self._real)(*args, **kwargs)
 
     def __getattr__(self, name):
         return getattr(self._real, name)
+
+
+def _matrix_moved(args, kwargs):
+    """The arguments of a class of cupyx's whose first may be a matrix of SciPy's, as adopted calls make them.
+
+    Recorded values go to the device with their gradient. A constant matrix is SciPy's own object, which cupyx copies.
+    """
+    matrix = args[0]
+    if isinstance(matrix, sys.modules["scipy.sparse"].spmatrix | sys.modules["scipy.sparse"].sparray):
+        own = next(kind for kind in type(matrix).__mro__ if kind.__module__.startswith("scipy."))
+        return (own(matrix), *args[1:]), kwargs
+    if importlib.import_module(f"{_ROOM}.sparse._devices").library_in((matrix,)) is not None:
+        return args, kwargs
+    triple = matrix.tocoo()
+    values = to_backend(triple.data, "cupy")
+    return ((values, (triple.row, triple.col)), *args[1:]), {"shape": matrix.shape, **kwargs}
 
 
 def _class_of_scipy(module, name):
@@ -300,13 +359,34 @@ def _gate(real, find, full, creates):
             made = kin(*args, **kwargs)
             return to_backend(made, "cupy") if isinstance(made, Tensor) else made
         if kin is not None:
-            return stand_in_for(kin)(*args, **kwargs)
+            return _by_kin(full, stand_in_for(kin), args, kwargs)
         try:
             return real(*args, **kwargs)
         except Exception as error:
             raise _no_derivative(full) from error
 
     return function
+
+
+def _by_kin(full, kin, args, kwargs):
+    """kin(*args, **kwargs), which may take less than CuPy's function does: what it says itself gets CuPy's name."""
+    try:
+        return kin(*args, **kwargs)
+    except Exception as error:
+        text, owner = str(error), type(error).__module__.partition(".")[0]
+        if _SAID.search(text) is None and owner in _RAISE:  # not an exception of the program's
+            name = getattr(kin, "__name__", "<")
+            name = "NumPy" if name[0] in "<_" else f"{getattr(kin, '__module__', None) or 'numpy'}.{name}"
+            said = (
+                f"{full} is given a Tensor, so that {name} computes it, which records and may take less than CuPy's "
+                "function does. Arguments that both take are recorded; arraygrad.stop_gradient(x).array is CuPy's "
+                "array, without a gradient"
+            )
+            if error.args == (text,):
+                error.args = (f"{text}\n{said}",)
+            else:
+                error.add_note(said)
+        raise
 
 
 def _without_tensors(real, full):

@@ -27,6 +27,12 @@ _WAYS = {
     "torch.tensor(x) and torch.from_numpy(x) out of it, which cut the gradient off. ",
 }
 _WAYS["jaxlib"] = _WAYS["jax"]
+_WAYS["cupy"] = _WAYS["cupyx"] = (
+    "CuPy's code takes its own arrays here. Functions of cupy and cupyx.scipy that adopted code calls by their names "
+    "are recorded, as those of arraygrad.numpy and arraygrad.scipy are everywhere. A matrix of cupyx's with recorded "
+    "values is made of them, S + csr_matrix((values, (rows, columns)), shape=S.shape), in the place of "
+    "S[rows, columns] = values. "
+)
 _WAYS["xarray"] = (
     "xarray keeps plain numbers: compute with arrays, x * data.values, and make a DataArray of the result outside of "
     "the function that is differentiated. "
@@ -64,6 +70,11 @@ _OF_CUPY = (
     "or take that of arraygrad.scipy. A kernel of your own takes t.array in arraygrad.autograd.Function, or in a "
     "function that arraygrad.primitive gives its derivative. "
 )
+_OF_RANDOM = (
+    "CuPy draws random numbers by parameters that are arrays of its own, and a Tensor is given: draw numbers that "
+    "depend on none, and compute with them, loc + scale * cupy.random.standard_normal(size), which is recorded. Give "
+    "arraygrad.stop_gradient(x).array where only the values are meant. "
+)
 _OF_CONTAINERS = (
     r"^can't multiply sequence by non-int of type 'float'|^bad operand type for unary .+: '(list|tuple|dict)'"
     r"|^unsupported operand type\(s\) for .+: '(list|tuple|dict)' and '(?:int|float|list|tuple|dict)'"
@@ -95,12 +106,14 @@ def of_target(target):
     return MASKED if module.startswith("numpy.ma") else _WAYS.get(module.partition(".")[0], "")
 
 
-def told(error, expression, libraries):
+def told(error, expression, libraries, entered=""):
     """What to write in the place of an expression that raised `error`, as what it calls knows no Tensor; "" for others.
 
-    `libraries`: names of the packages whose frames the error came through.
+    `libraries`: names of the packages whose frames the error came through. `entered`: name of the
+    module whose function the expression gave a Tensor, where it is known.
     """
     text = str(error)
+    cupys = entered.partition(".")[0] in ("cupy", "cupyx") and not re.search(r"arraygrad|requires grad", text)
     if isinstance(error, RecursionError):
         return f"{_WAYS['sympy']}{_NUMBER}" if "sympy" in libraries else ""
     if "is not a numpy array, neither a scalar" in text:
@@ -117,12 +130,14 @@ def told(error, expression, libraries):
         )
     if text == "Circular reference detected" and "json" in libraries:
         return _OF_JSON
-    if not isinstance(error, TypeError | ValueError):
+    if not isinstance(error, (TypeError, ValueError, *((AttributeError, NotImplementedError) if cupys else ()))):
         return ""
     if "incorrect type (expected cupy" in text and "got arraygrad." in text:  # compiled code of CuPy's: it has no frame
         return _OF_CUPY
     if libraries & {"cupy", "cupyx"} and re.search(r"must be (a )?cupyx?\.|Unsupported type .*arraygrad\.", text):
         return _OF_CUPY
+    if cupys:
+        return f"{_OF_RANDOM if entered.startswith('cupy.random') else _OF_CUPY}What was raised there: {text}"
     found = re.search(_OF_CONTAINERS, text)
     if found is not None:
         kind = next((name for name in found.groups() if name), "list")

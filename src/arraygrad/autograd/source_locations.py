@@ -113,9 +113,34 @@ def told_of(error):
     step = _own_step(error)
     if step is None:
         return ""
-    libraries = {step.tb_frame.f_globals.get("__name__", "").partition(".")[0] for step in _traceback(error)}
-    text = told(error, _computed(step), libraries)
+    libraries = {_package(step) for step in _traceback(error)}
+    text = told(error, _computed(step), libraries, _entered(step))
     return f"{_where(step)}: {text}" if text else ""
+
+
+def _package(step):
+    return step.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+
+
+def _entered(step):
+    """The module that the program's own code called a function of, with a Tensor among its arguments; "" for others.
+
+    Compiled functions show no arguments: of these the names in the call are looked at.
+    """
+    inner = step.tb_next
+    if inner is None or is_ours(inner.tb_frame):
+        return ""
+    given = list(inner.tb_frame.f_locals.values())
+    if not given:
+        tree = parsed(_computed(step))
+        given = [object_of(node, step.tb_frame) for node in (ast.walk(tree) if tree is not None else ())]
+    return inner.tb_frame.f_globals.get("__name__", "") if any(map(_holds_tensor, given)) else ""
+
+
+def _holds_tensor(value):
+    if type(value) in (list, tuple):
+        return any(map(_holds_tensor, value))
+    return str(type(value).__module__).startswith("arraygrad.")  # or a sparse matrix that holds one
 
 
 def _traceback(error):

@@ -1,8 +1,8 @@
 """Backend of cupy.ndarray: arrays on CUDA devices, with streams and kernels of its own.
 
-May import: backends.cuda.arrays, backends.cuda.fused, backends.cuda.graphs, backends.cuda.offload,
-backends.cuda.prepared, backends.cuda.products, backends.cuda.rows, backends.cuda.streams, backends.generic,
-backends.repaired, cupy, array-api-compat, numpy.
+May import: backends.cuda.arrays, backends.cuda.fused, backends.cuda.gathers, backends.cuda.graphs,
+backends.cuda.offload, backends.cuda.prepared, backends.cuda.products, backends.cuda.rows, backends.cuda.streams,
+backends.generic, backends.repaired, ops, cupy, array-api-compat, numpy.
 
 Gradients come from kernels where there is one for the operation and its dtypes: elementwise rules as one launch for all
 inputs (`backends.cuda.fused`), rows that are reduced and used at once (`backends.cuda.rows`). Every other rule, and all
@@ -19,6 +19,7 @@ import numpy
 from arraygrad.backends import attach
 from arraygrad.backends.cuda.arrays import CudaArrays, CurrentStreams
 from arraygrad.backends.cuda.fused import ElementwiseKernels
+from arraygrad.backends.cuda.gathers import Gathers
 from arraygrad.backends.cuda.graphs import CapturedGraph
 from arraygrad.backends.cuda.offload import Offloading
 from arraygrad.backends.cuda.prepared import Launcher
@@ -27,6 +28,7 @@ from arraygrad.backends.cuda.rows import RowKernels
 from arraygrad.backends.cuda.streams import CupyRuntime
 from arraygrad.backends.generic import GenericBackend
 from arraygrad.backends.repaired import RepairedNamespace, one_triangle
+from arraygrad.ops import OPS
 
 __all__ = ["CupyBackend", "capture", "raw_namespace", "register", "set_fused", "set_prepared"]
 
@@ -49,6 +51,7 @@ class CupyBackend(CudaArrays, GenericBackend):
         self.kernels = ElementwiseKernels(cupy)
         launcher = Launcher(cupy)
         self.rows = RowKernels(cupy, launcher)
+        self.gathers = Gathers(cupy, launcher)
         self.offloading = self.runtime.offloading = Offloading(cupy, self.runtime)
         self.fuses = os.environ.get("ARRAYGRAD_FUSED", "1") != "0"
         products = Products(cupy, launcher)
@@ -113,6 +116,9 @@ class CupyBackend(CudaArrays, GenericBackend):
         row = _ROW_FORWARDS.get(op.name)
         if op.name == "_to_device":
             return lambda xp, x, device, stream: copied(x, device, self.runtime, stream)
+        gathered = _GATHERS.get(op.name)
+        if gathered is not None:
+            return self._gathered(gathered, plain)
         if row is not None and op.entry.forward is None:
             return self._row_called(op, row, plain)
         if row is not None:
@@ -135,6 +141,15 @@ class CupyBackend(CudaArrays, GenericBackend):
 
         def function(xp, *args):
             own = row(self.rows, *args) if self.fuses else None
+            return plain(xp, *args) if own is None else own
+
+        return function
+
+    def _gathered(self, gathered, plain):
+        """For indexing by arrays, and what adds at such indices, called with the namespace and all parameters."""
+
+        def function(xp, *args):
+            own = gathered(self.gathers, *args) if self.fuses and self.prepared else None
             return plain(xp, *args) if own is None else own
 
         return function
@@ -203,6 +218,14 @@ _ROW_RULES = {
     "std": lambda rows, g, v: rows.backward("std", g, v["x"], v["ans"], v["axis"], v["correction"]),
     "max": _extremum,
     "min": _extremum,
+}
+
+
+# Operation -> the same by a kernel of gathers, of all parameters. None: the kernel declines.
+_GATHERS = {
+    "_getitem": lambda gathers, x, key: gathers.taken(x, key),
+    "_getitem_adjoint": lambda gathers, x, shape, key: gathers.added(x, shape, key),
+    "_take_adjoint": lambda gathers, x, indices, shape, axis: gathers.added(x, shape, indices) if axis == 0 else None,
 }
 
 
@@ -367,9 +390,21 @@ _runtime = _Streams(cupy.cuda)
 _UNOWNED = getattr(cupy.cuda, "UnownedMemory", ())
 _STREAMS = (int, cupy.cuda.Stream, getattr(cupy.cuda, "ExternalStream", cupy.cuda.Stream))
 
+
+def _of_table(name):
+    """An internal operation of the table as rules call it on raw arrays: by a kernel of this backend, if one serves."""
+
+    def function(*args):
+        return BACKEND.raw_function(OPS[name])(BACKEND.rule_xp, *args)
+
+    return function
+
+
 _raw = RepairedNamespace(
     array_api_compat.cupy,
     {
+        "_getitem_adjoint": _of_table("_getitem_adjoint"),
+        "_take_adjoint": _of_table("_take_adjoint"),
         **{name: on_device(name) for name in _CREATION},
         "clip": clip,
         "sign": sign,

@@ -228,7 +228,7 @@ def array_function(function, types, args, kwargs):
     ours = written.FUNCTIONS.get(function) or written.ARRAYS.get(function)
     if len(types) > 1 and any(map(_on_device, types)):
         args, kwargs = _beside_tensors(function, args, kwargs)
-    if len(args) > 2 or function is numpy.fix:
+    if len(args) > 2 or function in _OUT_IS_SECOND:
         args, kwargs = _with_out_named(function, args, kwargs)
     if getattr(function, "__module__", None) == "numpy.fft" and not is_served(function):
         _serve_fft()
@@ -253,6 +253,9 @@ def array_function(function, types, args, kwargs):
     out[...] = result
     return out
 
+
+# Functions whose second parameter is `out`.
+_OUT_IS_SECOND = frozenset((numpy.fix, numpy.isneginf, numpy.isposinf))
 
 # Functions that are ufuncs: their results are broadcast into out=.
 _BROADCAST_INTO_OUT = frozenset((numpy.clip, numpy.round, numpy.around, numpy.fix, numpy.copyto))

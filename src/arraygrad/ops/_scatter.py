@@ -45,6 +45,8 @@ def add_at(xp, x, key, value):
 def take_adjoint(xp, x, indices, shape, axis):
     """Zeros of `shape` with x added at `indices` along `axis` (None: `shape` has one dimension)."""
     axis = from_start(axis, len(shape))
+    if indices.dtype == xp.bool:  # which `take` reads as 0 and 1, and a key as a mask
+        indices = xp.astype(indices, xp.int64)
     if axis == 0:
         return getitem_adjoint(xp, x, shape, indices)
     outer = xp.arange(math.prod(shape[:axis]), device=device_of(x))

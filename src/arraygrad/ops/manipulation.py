@@ -85,7 +85,8 @@ view(
 
 
 def _roll(xp, g, shift, axis):
-    shift = tuple(-s for s in shift) if isinstance(shift, (tuple, list)) else -shift
+    # `0 - s`: libraries have no negative of a boolean, which they roll by 0 or 1
+    shift = tuple(0 - s for s in shift) if isinstance(shift, (tuple, list)) else 0 - shift
     return xp.roll(g, shift, axis=axis)
 
 

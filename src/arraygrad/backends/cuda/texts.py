@@ -24,7 +24,7 @@ Guarded by tests/gpu/test_summed.py.
 
 from arraygrad.backends.cuda.fusion import PREAMBLE, c_type
 
-__all__ = ["ROWS", "sum_text_of", "text_of", "updates_text"]
+__all__ = ["ROWS", "gather_text", "sum_text_of", "text_of", "updates_text"]
 
 _COMPLEX = "#include <cupy/complex.cuh>\n"
 
@@ -114,6 +114,40 @@ extern "C" __global__ void arraygrad_updates(const REAL factor, const int count,
 def updates_text(dtype, most):
     """The text of `arraygrad_updates`, which adds a multiple of an array to each of up to `most` arrays."""
     return _UPDATES.replace("REAL", c_type(dtype)).replace("MOST", str(most))
+
+
+# A thread has elements of the array whose rows stand in the order of the indices.
+_GATHER = r"""
+extern "C" __global__ void arraygrad_{name}(const {real}* x, {parameters}, const long long inner,
+    const long long size, const long long apart) {{
+  const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
+  for (long long k = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; k < size; k += step) {{
+    const long long row = k / inner;
+    long long at = 0, j;
+{places}
+    at = at * inner + k % inner;
+    {statement}
+  }}
+}}
+"""
+_ATOMICS = "#include <cupy/atomics.cuh>\n"  # double precision, on devices that have none of their own
+_GATHERS = {"gather": "out[k] = x[at];", "scatter": "atomicAdd(out + at, x[k * apart]);"}
+
+
+def gather_text(name, dtype, index, count):
+    """The text of `arraygrad_gather` or `arraygrad_scatter`, of `count` arrays of indices of dtype `index`."""
+    kind = c_type(index)
+    arrays = [f"const {kind}* i{k}" for k in range(count)]
+    lengths = [f"const long long n{k}" for k in range(count)]
+    places = [
+        f"    j = static_cast<long long>(i{k}[row]) % n{k};\n    at = at * n{k} + (j < 0 ? j + n{k} : j);"
+        for k in range(count)
+    ]
+    real = c_type(dtype)
+    parameters = ", ".join([*arrays, f"{real}* out", *lengths])
+    return ("" if name == "gather" else _ATOMICS) + _GATHER.format(
+        name=name, real=real, parameters=parameters, places="\n".join(places), statement=_GATHERS[name]
+    )
 
 
 def text_of(name, spec, kinds, ndim=0, wide=False):

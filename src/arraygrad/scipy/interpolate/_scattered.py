@@ -306,6 +306,11 @@ def _polynomial(name):
             if yi is None:
                 return
             self._yi = ag.moveaxis(floating(yi), axis, 0)
+            if len(shape_of(self._xi)) != 1:
+                raise ValueError(
+                    f"arraygrad.scipy.interpolate.{name}: xi: expected nodes along one axis, found an array of shape "
+                    f"{shape_of(self._xi)}"
+                )
             if np.unique(np.asarray(raw(self._xi))).size < shape_of(self._xi)[0]:
                 raise NotDifferentiable(f"arraygrad.scipy.interpolate.{name}: nodes once each have derivatives")
 

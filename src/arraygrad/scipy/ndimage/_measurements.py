@@ -148,7 +148,20 @@ def _extrema(input, labels=None, index=None):
 
 
 CHAPTER.no_rule("the function is a callback", "labeled_comprehension")
-CHAPTER.constants("histogram", "watershed_ift", "generate_binary_structure", "iterate_structure", "value_indices")
+CHAPTER.constants("histogram", "watershed_ift", "generate_binary_structure", "value_indices")
+
+
+def _structures(theirs):
+    @CHAPTER.composition("iterate_structure", "", "")
+    def iterate_structure(structure, iterations, origin=None):
+        if iterations < 2 and isinstance(structure, ag.Tensor):
+            return structure.copy()  # all that SciPy does then, whatever the dtype
+        return theirs(raw(structure), iterations, origin)
+
+    REGISTRY["ndimage.iterate_structure"].reason = "constant"
+
+
+_structures(CHAPTER.values("iterate_structure"))
 
 
 def _distances(name):
