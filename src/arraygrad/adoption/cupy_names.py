@@ -51,18 +51,6 @@ _OTHER_NAMES = {
 }
 _RAISE = ("builtins", "numpy", "cupy", "cupyx", "scipy")
 _SAID = re.compile(r"arraygrad|requires grad|Tensor")  # in errors that say what to do
-_RAISE = ("builtins", "numpy", "cupy", "cupyx", "scipy")
-_SAID = re.compile(r"arraygrad|requires grad|Tensor")  # in errors that say what to do
-# Names whose arguments mean something else to NumPy, by what they are there.
-_ARGUMENTS_DIFFER = {
-    # CuPy takes one list of arrays, too, and conditions that broadcast.
-    "broadcast_arrays": lambda *arrays: numpy.broadcast_arrays(
-        *(arrays[0] if len(arrays) == 1 and isinstance(arrays[0], list | tuple) else arrays)
-    ),
-    "piecewise": lambda x, conditions, functions: numpy.piecewise(
-        x, [numpy.broadcast_to(c, x.shape) for c in conditions], functions
-    ),
-}
 _ROOM = "arraygrad.scipy"
 # A chapter comes after its own chapters, which it then holds.
 _SCIPY = (
