@@ -227,6 +227,9 @@ def _from_data(function):
 def _full(shape, fill_value, dtype=None, order="C", **kwargs):
     fill_value = gathered(fill_value) if makes_tensors() else fill_value
     if isinstance(fill_value, Tensor) and makes_tensors():
+        if dtype is not None and numpy.dtype(dtype).subdtype:  # NumPy appends the axes of a subarray
+            dtype, more = numpy.dtype(dtype).subdtype
+            shape = (*numpy.broadcast_to(0, shape).shape, *more)
         value = fill_value if dtype is None else fill_value.astype(numpy.dtype(dtype))
         return _array(numpy.broadcast_to(value, shape).copy(), fill_value)
     made = numpy.full(shape, fill_value, dtype, order, **kwargs)
