@@ -49,5 +49,5 @@ def test_a_subarray_adds_axes(what):
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_cast_to_a_subarray_is_refused(what):
-    with pytest.raises(TypeError, match="is a subarray.*Cast to float64"):
+    with pytest.raises(TypeError, match=r"is a subarray.*Cast to float64"):
         ag.grad(lambda x: weighed(REFUSED[what](x)), adopt=True)(X)

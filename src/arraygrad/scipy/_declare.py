@@ -1,8 +1,8 @@
 """How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
 
 May import: autograd, core.containers, core.inplace, core.constructors, core.tensor, engine, implicit.lifting,
-implicit.stores, namespaces.kinks, numpy_api.overwritten, scipy, scipy._agreement, scipy._core, scipy._guards,
-scipy._libraries, scipy._on_host, scipy._signatures, numpy, SciPy.
+implicit.stores, namespaces.kinks, numpy_api.overlaps, numpy_api.overwritten, scipy, scipy._agreement,
+scipy._core, scipy._guards, scipy._libraries, scipy._on_host, scipy._signatures, numpy, SciPy.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
 
@@ -36,6 +36,7 @@ from arraygrad.engine.node import is_grad_enabled
 from arraygrad.implicit.lifting import depends
 from arraygrad.implicit.stores import watching
 from arraygrad.namespaces.kinks import hands_on_nothing, standing_for
+from arraygrad.numpy_api.overlaps import refuse_overlap
 from arraygrad.numpy_api.overwritten import minding_overwriting
 from arraygrad.scipy import OLDEST, serves
 from arraygrad.scipy._agreement import agreed, all_nan
@@ -551,6 +552,8 @@ def _wrapped(rule, bound, at, tensors, leaves, result):
 def _written_to(rule, bound):
     """The result of a call with an array as `output=`: SciPy writes to a new one, whose content is written there."""
     output = bound["output"]
+    given = {key: value for key, value in bound.items() if key != "output"}
+    refuse_overlap(f"scipy.{rule.name}", lambda output, **given: rule.values(output=output, **given), output, (), given)
     given = {**bound, "output": numpy.empty_like(numpy.asarray(raw(output)))}
     found = _call(rule, (), given, fresh=True)
     output[...] = (

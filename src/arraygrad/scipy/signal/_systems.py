@@ -510,6 +510,15 @@ class System(Fixed):
         return NAMES["freqresp" if self.dt is None else "dfreqresp"](self, *args, **kwargs)
 
 
+def _itself(part, normalized):
+    """The array that a matrix was given as, or a view of it, where SciPy's object holds that and no copy."""
+    plain = raw(part)
+    if not isinstance(plain, np.ndarray) or plain.dtype != raw(normalized).dtype or plain.size != normalized.size:
+        return normalized
+    part = ag.asarray(part)
+    return part if part.shape == normalized.shape else ag.reshape(part, normalized.shape)
+
+
 def _class(name, discrete=False):
     theirs = getattr(signal, name)
 
@@ -529,7 +538,8 @@ def _class(name, discrete=False):
             elif len(system) == 3:
                 system = (*[ag.reshape(ag.asarray(part), (-1,)) for part in system[:2]], system[2])
             elif len(system) == 4:
-                system = [ag.asarray(part) for part in NAMES["abcd_normalize"](*system)]
+                normalized = [ag.asarray(part) for part in NAMES["abcd_normalize"](*system)]
+                system = [_itself(part, made) for part, made in zip(system, normalized, strict=True)]
             dt = kwargs.get("dt", True if discrete else None)
             return System(*system, dt=raw(dt) if dt is not True else 1.0)
 
