@@ -97,7 +97,9 @@ OBJECTS = {
     "StateSpace.C": (lambda y: signal.lti(A, B, y, D), step, C, "C"),
     "StateSpace.D": (lambda y: signal.lti(A, B, C, y), step, D, "D"),
     "dlti": (lambda y: signal.dlti(y, B, C, D, dt=0.1), lambda made: made.step(n=4)[1][0], 0.3 * A, "A"),
-    "TransferFunction.num": (lambda y: signal.TransferFunction(y, [2.0, 3.0, 1.0]), at_frequencies, row(1.1, 2.0), None),
+    "TransferFunction.num": (
+        lambda y: signal.TransferFunction(y, [2.0, 3.0, 1.0]), at_frequencies, row(1.1, 2.0), None,
+    ),
     "TransferFunction.den": (lambda y: signal.TransferFunction([1.0], y), at_frequencies, row(1.1, 2.0, 0.7), None),
     "lti.num": (lambda y: signal.lti(y, [1.0, 3.0, 1.0]), step, row(1.1, 2.0), None),
     "ZerosPolesGain.zeros": (lambda y: signal.ZerosPolesGain(y, [-2.0, -3.0], 2.0), at_frequencies, row(-1.1), "zeros"),

@@ -1,7 +1,7 @@
 """scipy.sparse.linalg: solutions of sparse systems, direct and iterative, in the values and the right side.
 
-May import: arraygrad, core.constant_checks, core.tensor, implicit.common, scipy._declare, scipy._libraries, scipy._told,
-scipy.sparse, numpy, SciPy.
+May import: arraygrad, core.constant_checks, core.tensor, implicit.common, scipy._declare, scipy._libraries,
+scipy._told, scipy.sparse, numpy, SciPy.
 
 With A x = b and a gradient g, A^H w = g is solved the same way: b gets w, the value at (i, j) gets -w_i conj(x_j).
 """
