@@ -1,4 +1,4 @@
-"""Second derivatives of special functions at zero: that of the function where it is smooth, nan where its slope jumps."""
+"""Second derivatives of special functions at zero: those of the function, nan where its slope jumps."""
 
 import warnings
 

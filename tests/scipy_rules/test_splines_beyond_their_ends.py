@@ -1,5 +1,6 @@
 """Splines outside of their interval, periodic ones, decreasing or equal abscissas, and what SciPy solves roughly."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -205,7 +206,7 @@ def by_quadrature(spline, a, b):
     low, high = min(a, b), max(a, b)
     breaks = np.unique(np.concatenate([[low], breaks[(breaks > low) & (breaks < high)], [high]]))
     total = 0.0
-    for left, right in zip(breaks[:-1], breaks[1:], strict=True):
+    for left, right in itertools.pairwise(breaks):
         places = 0.5 * (left + right) + 0.5 * (right - left) * STEPS[0]
         total += 0.5 * (right - left) * STEPS[1] @ spline(places)
     return total if a < b else -total

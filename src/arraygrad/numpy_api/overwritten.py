@@ -31,7 +31,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.numpy_api.functions import F
 
-__all__ = ["minding_overwriting"]
+__all__ = ["minding_overwriting", "spend"]
 
 _FLAG = "overwrite_"
 
@@ -117,7 +117,7 @@ def _left(name, theirs, bound, spent, found, by_itself):
             continue
         places = {i: _place_in(after, theirs_parts[i], name, key, flag) for i in shared}
         if not any(part.size == after.size for part in map(theirs_parts.__getitem__, shared)):
-            _spend(target, after, _words(name, key, flag))  # (3)
+            spend(target, after, _words(name, key, flag))  # (3)
         for i, (turned, at) in places.items():
             parts[i] = _written_through(target, turned, at, asarray(parts[i]))  # (2)
     if isinstance(found, (tuple, list)):
@@ -176,7 +176,7 @@ def _written_through(target, turned, at, part):
     return view
 
 
-def _spend(target, after, words):
+def spend(target, after, words):
     """Write what the call left, with a gradient that is refused."""
     content = F["where"](numpy.zeros(after.shape, bool), target, asarray(after))
     if content.requires_grad:

@@ -1,8 +1,8 @@
 """Rules of special functions that take more than a line, and the densities that several of them share.
 
-May import: ops._helpers, ops._series, ops._special_fallbacks. Everything uses only the namespace. A rule that has two formulas
-replaces the arguments that one of them does not serve before computing it: rules are differentiated again, and a nan
-that is masked afterwards would come back.
+May import: ops._helpers, ops._series, ops._special_fallbacks. Everything uses only the namespace. A rule that has two
+formulas replaces the arguments that one of them does not serve before computing it: rules are differentiated again, and
+a nan that is masked afterwards would come back.
 """
 
 import math

@@ -332,7 +332,11 @@ def _unwrapped(name):
     def call(system, *args, **kwargs):
         if isinstance(system, System):
             system = system.parts if system.dt is None else (*system.parts, system.dt)
-        return inner(system, *args, **kwargs)
+        found = inner(system, *args, **kwargs)
+        chosen = name in ("step", "impulse") and kwargs.get("T", args[1] if len(args) > 1 else None) is None
+        if chosen or type(found) is not tuple or not isinstance(found[0], Tensor):
+            return found
+        return (found[0].detach(), *found[1:])  # times and frequencies that were given, or are constants
 
     call.__wrapped__ = inner
     call.__name__ = call.__qualname__ = name
