@@ -12,6 +12,8 @@ pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed"
 from plain_differences import holds
 from scipy import signal
 
+import arraygrad as ag
+
 MODES = {
     "one": [-1.3], "two": [-0.7, -2.1], "a pair": [-0.6 + 1.2j, -0.6 - 1.2j],
     "a pair and one": [-1.1, -0.4 + 0.9j, -0.4 - 0.9j], "unstable": [0.5, -1.7], "at rest": [0.0, -1.2],
@@ -60,8 +62,6 @@ def test_a_system_with_a_mode_at_rest_has_times_of_its_own(name):
 
 @pytest.mark.parametrize("respond", ["step", "impulse", "lsim", "freqresp", "bode"])
 def test_times_that_were_given_are_constants(respond):
-    from scipy import signal
-
     times, inputs = np.linspace(0.0, 2.0, 9), np.sin(np.arange(9.0))
 
     def f(x):
@@ -72,7 +72,7 @@ def test_times_that_were_given_are_constants(respond):
             at, *_ = getattr(system, respond)(T=times)
         else:
             at, *_ = getattr(system, respond)(times + 0.1)
-        _, y, _ = signal.lsim(system, inputs, T=times + 0.0 * np.asarray(at))
+        _, y, _ = signal.lsim(system, inputs, T=at if respond in ("step", "impulse", "lsim") else at - 0.1)
         return (y**2).sum()
 
     def plain(x):
