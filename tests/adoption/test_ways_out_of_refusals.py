@@ -25,6 +25,11 @@ WEIGHTS = np.array([1.0, 2.0, 3.0])
 OUTSIDE = np.ones(3)
 
 
+def _after(y, call):
+    """A number made of what a call gives and of its argument afterwards."""
+    return call(y) * (np.sin(y) * WEIGHTS).sum()
+
+
 class Decay:
     """An equation whose rate a class or an object holds."""
 
@@ -156,6 +161,24 @@ ROWS = {
         lambda x: sum(i * i for i in x),
         VECTOR,
         "np.nditer(t)",
+    ),
+    "read after it may be overwritten": (
+        lambda x: _after(x * 2.0, lambda y: np.median(y, overwrite_input=True)),
+        lambda x: _after(x * 2.0, lambda y: np.median(y.copy(), overwrite_input=True)),
+        VECTOR[::-1].copy(),
+        "np.median(y, overwrite_input=True)",
+    ),
+    "flat that overlaps": (
+        lambda x: _after(x * 2.0, lambda y: y.flat.__setitem__(slice(1, None), y[:-1]) or 1.0),
+        lambda x: _after(x * 2.0, lambda y: y.__setitem__(slice(1, None), y[:-1]) or 1.0),
+        VECTOR,
+        "y.flat[1:] = y[:-1]",
+    ),
+    "out= that overlaps": (
+        lambda x: _after(x * 2.0, lambda y: np.concatenate([y[1:], y[:1]], out=y)[0]),
+        lambda x: _after(x * 2.0, lambda y: y.__setitem__(..., np.concatenate([y[1:], y[:1]])) or y[0]),
+        VECTOR,
+        "np.concatenate([y[1:], y[:1]], out=y)",
     ),
 }
 
