@@ -146,7 +146,10 @@ def _view_refused(t, dtype):
         wanted = ""
     kind = getattr(raw_array(t).dtype, "kind", "")
     if (kind, wanted) == ("f", "c"):
-        way = "pairs of real numbers are the complex ones t[..., 0::2] + 1j * t[..., 1::2]"
+        way = (
+            "pairs of real numbers are the complex ones t[..., 0::2] + 1j * t[..., 1::2], a new array: what is written "
+            "into it goes back by t[..., 0::2] = z.real; t[..., 1::2] = z.imag"
+        )
     elif (kind, wanted) == ("c", "f"):
         way = (
             "real and imaginary parts side by side are "
