@@ -334,7 +334,7 @@ def _unwrapped(name):
             system = system.parts if system.dt is None else (*system.parts, system.dt)
         found = inner(system, *args, **kwargs)
         chosen = name in ("step", "impulse") and kwargs.get("T", args[1] if len(args) > 1 else None) is None
-        if chosen or type(found) is not tuple or not isinstance(found[0], Tensor):
+        if chosen or name == "cont2discrete" or type(found) is not tuple or not isinstance(found[0], Tensor):
             return found
         return (found[0].detach(), *found[1:])  # times and frequencies that were given, or are constants
 
