@@ -37,8 +37,6 @@ PROGRAMS = {
     "mgrid of constants": lambda x: (np.mgrid[0:3, 0:2] * x[0]).sum(),
     "poly1d of poly1d": lambda x: np.poly1d(x)(np.poly1d([1.0, 2.0]))(0.3),
     "poly1d of recorded poly1d": lambda x: np.poly1d(x)(np.poly1d([x[0], 2.0]))(0.3),
-    "polyval at poly1d": lambda x: np.polyval(x, np.poly1d([1.0, 2.0]))(0.3),
-    "constants at poly1d": lambda x: np.polyval([1.0, 2.0, 3.0], np.poly1d([x[0], 2.0]))(0.3),
     "take of a range": lambda x: x.take(range(1, 4, 2)) @ [1.0, 2.0],
     "numpy.take of a range": lambda x: np.take(x, range(2)) @ [1.0, 2.0],
 }

@@ -2,7 +2,7 @@
 
 May import: adoption.builtin_answers, adoption.either, adoption.exchange, adoption.objects, adoption.scalar_names,
 adoption.table, adoption.text_names, adoption.of_lists, core.inplace, core.number_lists, core.constructors, core.tensor,
-numpy_api.arrays, numpy_api.polynomials, numpy_api.rearranging, numpy.
+numpy_api.arrays, numpy_api.rearranging, numpy.
 """
 
 import collections
@@ -37,7 +37,6 @@ from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.number_lists import joined_numbers
 from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors, of_objects
-from arraygrad.numpy_api.polynomials import polyval as of_polynomial
 from arraygrad.numpy_api.rearranging import Vectorize, as_strided, asarray_chkfinite, require
 
 __all__ = ["CREATION", "install", "module_of"]
@@ -361,18 +360,6 @@ def _poly1d(c_or_r, r=False, variable=None):
     return numpy.poly1d(gathered(c_or_r), r, variable)
 
 
-def _of_polynomials(of_numbers):
-    """numpy.polyval at a numpy.poly1d, which has no array's place, too."""
-
-    @functools.wraps(numpy.polyval)
-    def polyval(p, x):
-        if is_on() and isinstance(x, numpy.poly1d) and has_tensor([p, x.coeffs, getattr(p, "coeffs", None)]):
-            return of_polynomial(p, x)
-        return of_numbers(p, x)
-
-    return polyval
-
-
 class _Grids:
     """numpy.mgrid; with Tensors among the ends of several axes the grids of numpy.ogrid, spread and stacked."""
 
@@ -447,7 +434,6 @@ def install():
         for name, function in vars(module).items():
             if hasattr(function, "_implementation") and function not in CREATION and function is not numpy.block:
                 stand_in(function, _of_lists(function, prefix + name))
-    stand_in(numpy.polyval, _of_polynomials(stand_in_for(numpy.polyval)))
     stand_in(numpy.broadcast_to, _array_of(stand_in_for(numpy.broadcast_to)))
     for module in (*[module for module, _ in _MODULES[1:]], numpy.lib, numpy):  # numpy last: it holds the others
         stand_in(module, module_of(module))
