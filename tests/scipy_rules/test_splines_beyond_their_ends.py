@@ -1,5 +1,6 @@
 """Splines outside of their interval, periodic ones, decreasing or equal abscissas, and what SciPy solves roughly."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -177,3 +178,67 @@ def test_values_of_clough_tocher_are_scipys_and_a_rough_tolerance_is_refused():
     for how in ({"tol": 0.1}, {"maxiter": 2}):
         with pytest.raises(TypeError, match="pass tol=1e-06 or less and maxiter=400 or more"):
             ag.grad(lambda v, how=how: f(v, **how), adopt=True)(values)
+
+
+PERIODIC = {
+    "BSpline": lambda y, k: interpolate.BSpline(np.arange(y.size + k + 1.0), y, k, extrapolate="periodic"),
+    "BSpline of uneven knots": lambda y, k: interpolate.BSpline(
+        np.cumsum(1.0 + 0.3 * np.sin(np.arange(y.size + k + 1.0))), y, k, extrapolate="periodic"
+    ),
+    "make_interp_spline": lambda y, k: interpolate.make_interp_spline(
+        np.append(X, 5.5), np.concatenate([y, y[:1]]), k, bc_type="periodic"
+    ),
+    "PPoly": lambda y, k: interpolate.PPoly(
+        np.stack([y * (i + 1.0) for i in range(k + 1)]), np.append(X, 5.5), extrapolate="periodic"
+    ),
+    "CubicSpline": lambda y, k: interpolate.CubicSpline(
+        np.append(X, 5.5), np.concatenate([y, y[:1]]), bc_type="periodic"
+    ),
+}
+STEPS = np.polynomial.legendre.leggauss(12)
+
+
+def by_quadrature(spline, a, b):
+    """The integral between a and b of a piecewise polynomial, exact between its breakpoints of all periods."""
+    knots = np.unique(spline.t[spline.k : spline.t.size - spline.k] if hasattr(spline, "t") else spline.x)
+    period = knots[-1] - knots[0]
+    breaks = np.concatenate([knots + n * period for n in range(-30, 31)])
+    low, high = min(a, b), max(a, b)
+    breaks = np.unique(np.concatenate([[low], breaks[(breaks > low) & (breaks < high)], [high]]))
+    total = 0.0
+    for left, right in itertools.pairwise(breaks):
+        places = 0.5 * (left + right) + 0.5 * (right - left) * STEPS[0]
+        total += 0.5 * (right - left) * STEPS[1] @ spline(places)
+    return total if a < b else -total
+
+
+@pytest.mark.parametrize("kind", PERIODIC)
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+@pytest.mark.parametrize(("a", "b"), [*LIMITS, (2.0, 3.5), (0.0, 5.0), (-1.3, 17.2), (12.0, 3.0)])
+def test_integrals_of_periodic_splines_by_quadrature(kind, k, a, b):
+    def integral(y):
+        return PERIODIC[kind](y, k).integrate(a, b)
+
+    value, gradient = ag.value_and_grad(integral, adopt=True)(Y)
+    # The integral is linear in y: its slopes are the integrals of the splines of the unit vectors.
+    expected = [by_quadrature(PERIODIC[kind](unit, k), a, b) for unit in np.eye(Y.size)]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(value, np.asarray(expected) @ Y, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("kind", PERIODIC)
+@pytest.mark.parametrize("k", [2, 3])
+def test_antiderivatives_of_periodic_splines_by_quadrature(kind, k):
+    def between(y):
+        spline = PERIODIC[kind](y, k)
+        knots = spline.t[k : spline.t.size - k] if hasattr(spline, "t") else spline.x
+        whole = spline.antiderivative()
+        return whole(0.3 * knots[0] + 0.7 * knots[-1]) - whole(knots[1])
+
+    def expected(y):
+        spline = PERIODIC[kind](y, k)
+        knots = spline.t[k : spline.t.size - k] if hasattr(spline, "t") else spline.x
+        return by_quadrature(spline, knots[1], 0.3 * knots[0] + 0.7 * knots[-1])
+
+    gradient = ag.grad(between, adopt=True)(Y)
+    np.testing.assert_allclose(gradient, [expected(unit) for unit in np.eye(Y.size)], rtol=1e-9, atol=1e-11)

@@ -12,6 +12,8 @@ pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed"
 from plain_differences import holds
 from scipy import signal
 
+import arraygrad as ag
+
 MODES = {
     "one": [-1.3], "two": [-0.7, -2.1], "a pair": [-0.6 + 1.2j, -0.6 - 1.2j],
     "a pair and one": [-1.1, -0.4 + 0.9j, -0.4 - 0.9j], "unstable": [0.5, -1.7], "at rest": [0.0, -1.2],
@@ -56,3 +58,29 @@ def test_by_the_matrix_of_the_state(name, modes):
 def test_a_system_with_a_mode_at_rest_has_times_of_its_own(name):
     den = np.array([1.0, 1.2, 0.0])
     holds(lambda k: objective(RESPONSES[name](([k[0]], den), 6)), np.array([1.5]), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("respond", ["step", "impulse", "lsim", "freqresp", "bode"])
+def test_times_that_were_given_are_constants(respond):
+    times, inputs = np.linspace(0.0, 2.0, 9), np.sin(np.arange(9.0))
+
+    def f(x):
+        system = signal.lti([1.0], [1.0, x[0], x[1]])
+        if respond == "lsim":
+            at, *_ = signal.lsim(system, inputs, times)
+        elif respond in ("step", "impulse"):
+            at, *_ = getattr(system, respond)(T=times)
+        else:
+            at, *_ = getattr(system, respond)(times + 0.1)
+        _, y, _ = signal.lsim(system, inputs, T=at if respond in ("step", "impulse", "lsim") else at - 0.1)
+        return (y**2).sum()
+
+    def plain(x):
+        _, y, _ = signal.lsim(signal.lti([1.0], [1.0, x[0], x[1]]), inputs, T=times)
+        return (y**2).sum()
+
+    x = np.array([1.3, 0.8])
+    gradient = ag.grad(f, adopt=True)(x)
+    steps = 1e-6 * np.eye(2)
+    expected = [(plain(x + h) - plain(x - h)) / 2e-6 for h in steps]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6)

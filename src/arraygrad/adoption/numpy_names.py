@@ -227,6 +227,9 @@ def _from_data(function):
 def _full(shape, fill_value, dtype=None, order="C", **kwargs):
     fill_value = gathered(fill_value) if makes_tensors() else fill_value
     if isinstance(fill_value, Tensor) and makes_tensors():
+        if dtype is not None and numpy.dtype(dtype).subdtype:  # NumPy appends the axes of a subarray
+            dtype, more = numpy.dtype(dtype).subdtype
+            shape = (*numpy.broadcast_to(0, shape).shape, *more)
         value = fill_value if dtype is None else fill_value.astype(numpy.dtype(dtype))
         return _array(numpy.broadcast_to(value, shape).copy(), fill_value)
     made = numpy.full(shape, fill_value, dtype, order, **kwargs)
@@ -357,6 +360,22 @@ def _poly1d(c_or_r, r=False, variable=None):
     return numpy.poly1d(gathered(c_or_r), r, variable)
 
 
+class _Grids:
+    """numpy.mgrid; with Tensors among the ends of several axes the grids of numpy.ogrid, spread and stacked."""
+
+    def __getattr__(self, name):
+        return getattr(numpy.mgrid, name)
+
+    def __getitem__(self, key):
+        ends = [end for item in key for end in (item.start, item.stop)] if type(key) is tuple else []
+        if not is_on() or not has_tensor(ends):
+            return numpy.mgrid[key]
+        axes = [numpy.mgrid[item] for item in key]
+        shape = tuple([len(axis) for axis in axes])
+        axes = [axis.reshape([-1 if i == at else 1 for i in range(len(shape))]) for at, axis in enumerate(axes)]
+        return numpy.stack([numpy.broadcast_to(axis, shape) for axis in axes])
+
+
 def _joined(result, items):
     return _recordable(result, items) if makes_tensors() else result
 
@@ -409,6 +428,7 @@ def install():
     stand_in(numpy.poly1d, EitherClass(numpy.poly1d, _poly1d))
     for joined, columns in ((numpy.r_, False), (numpy.c_, True)):
         stand_in(joined, Joined(joined, columns, _joined))
+    stand_in(numpy.mgrid, _Grids())
     stand_in(numpy.lib.stride_tricks.as_strided, _of_tensors(numpy.lib.stride_tricks.as_strided, as_strided))
     for module, prefix in _MODULES:
         for name, function in vars(module).items():

@@ -21,7 +21,25 @@ def polynomial():
     """The module numpy.polynomial, which NumPy imports when it is first used."""
     module = importlib.import_module("numpy.polynomial")
     stand_in(module.polyutils.trimseq, _trimseq(module.polyutils.trimseq))
+    stand_in(module.polyutils.mapdomain, _mapdomain(module.polyutils.mapdomain, module.polyutils.mapparms))
     return module
+
+
+def _mapdomain(real, mapparms):
+    """Maps a polynomial by its own operators (`convert`, `cast`): NumPy makes an array of objects of it."""
+
+    @functools.wraps(real)
+    def mapdomain(x, old, new):
+        if not is_on() or not isinstance(x, _polybase().ABCPolyBase):
+            return real(x, old, new)
+        off, scl = mapparms(old, new)
+        return x * scl + off
+
+    return mapdomain
+
+
+def _polybase():
+    return importlib.import_module("numpy.polynomial._polybase")
 
 
 def _trimseq(real):

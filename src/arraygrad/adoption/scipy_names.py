@@ -1,7 +1,8 @@
 """What stands in for SciPy in adopted calls: the functions of arraygrad.scipy, chapter by chapter as they are loaded.
 
 May import: adoption.builtin_answers, adoption.either, adoption.exchange, adoption.code, adoption.table,
-adoption.numpy_names, the standard library; arraygrad.scipy by its name, as SciPy is optional.
+adoption.numpy_names, core.inplace, core.tensor, numpy, the standard library; arraygrad.scipy by its name, as SciPy is
+optional.
 """
 
 import functools
@@ -10,12 +11,16 @@ import importlib.util
 import sys
 import types
 
-from arraygrad.adoption.builtin_answers import CLASSES
+import numpy
+
+from arraygrad.adoption.builtin_answers import CLASSES, has_tensor
 from arraygrad.adoption.code import imported, names_in
 from arraygrad.adoption.either import Either, EitherClass
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.numpy_names import module_of
 from arraygrad.adoption.table import MAKERS, STAND_INS, stand_in
+from arraygrad.core.inplace import read_apart
+from arraygrad.core.tensor import Tensor
 
 __all__ = ["install", "load", "refresh"]
 
@@ -124,9 +129,55 @@ def _install(chapter):
 
 def _gate(real, ours):
     """Ours in adopted calls, SciPy's own elsewhere."""
+    if isinstance(real, numpy.ufunc):
+        return _of_ufunc(real, ours)
 
     @functools.wraps(real)
     def function(*args, **kwargs):
         return (ours if is_on() else real)(*args, **kwargs)
 
     return function
+
+
+def _of_ufunc(real, ours):
+    """The same for a ufunc of scipy.special, with its attributes and methods; results are written into `out`."""
+
+    @functools.wraps(real)
+    def function(*args, **kwargs):
+        if not is_on():
+            return real(*args, **kwargs)
+        out = args[real.nin :] or kwargs.get("out")
+        out = out if out is None or isinstance(out, tuple) else (out,)
+        if out is None or not any(isinstance(target, Tensor) for target in out) or "where" in kwargs:
+            return ours(*args, **kwargs)
+        kwargs.pop("out", None)
+        found = ours(*read_apart(args[: real.nin], out), **kwargs)
+        several = isinstance(found, tuple)
+        results = list(found) if several else [found]
+        for i, target in enumerate(out):
+            if target is not None:
+                numpy.copyto(target, results[i])
+                results[i] = target
+        return tuple(results) if several else results[0]
+
+    for name in ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature"):
+        setattr(function, name, getattr(real, name))
+    for name in ("outer", "reduce", "accumulate", "reduceat", "at"):
+        setattr(function, name, _method(real, name, ours))
+    return function
+
+
+def _method(real, name, ours):
+    @functools.wraps(getattr(real, name))
+    def method(*args, **kwargs):
+        if not is_on() or not has_tensor([*args, *kwargs.values()]):
+            return getattr(real, name)(*args, **kwargs)
+        if name == "outer" and len(args) == 2 and not kwargs:
+            a, b = args
+            return ours(numpy.reshape(a, numpy.shape(a) + (1,) * numpy.ndim(b)), b)
+        raise TypeError(
+            f"scipy.special.{real.__name__}.{name}: this method of a ufunc has no rule for Tensors: write it with "
+            f"calls of {real.__name__}(...) itself, which is recorded"
+        )
+
+    return method

@@ -152,7 +152,11 @@ def fromiter(iter, dtype, count=-1, *, like=None):
         return asarray(numpy.fromiter(items, dtype, count))
     if len(items) < count:
         raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
-    return array(items, numpy.dtype(dtype))
+    dtype = numpy.dtype(dtype)
+    if dtype.subdtype is None:
+        return array(items, dtype)
+    dtype, shape = dtype.subdtype  # each item fills an array of that shape
+    return array([numpy.broadcast_to(array(item, dtype), shape) for item in items], dtype)
 
 
 class Joined:

@@ -531,6 +531,9 @@ for _name in ("zeros_like", "ones_like", "empty_like"):
 
 @implements("full_like")
 def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    if getattr(dtype, "subdtype", None) or isinstance(dtype, tuple):  # NumPy appends the axes of a subarray
+        dtype, more = numpy.dtype(dtype).subdtype or (dtype, ())
+        shape = (*numpy.broadcast_to(0, numpy.shape(a) if shape is None else shape).shape, *more)
     a = _shaped(tensors(a, fill_value)[0], shape).detach()
     numpy.empty_like(_NOTHING, order=order)  # NumPy's error for an order that is none
     if isinstance(fill_value, list | tuple | numpy.ndarray) or getattr(fill_value, "ndim", 0):

@@ -1,8 +1,8 @@
 """NumPy's protocols on Tensors: `np.sin(t)`, `np.add(array, t)`, `np.sum(t, axis=0)` give recorded Tensors.
 
 May import: ops, core.convert, core.constructors, core.tensor, core.inplace, core.protocol_shapes,
-backends.numpy.ufunc_calls, namespaces.bind, numpy_api.functions, numpy_api.gathered, numpy_api.plainly,
-numpy_api.rearranging, numpy.
+backends.numpy.ufunc_calls, namespaces.bind, numpy_api.functions, numpy_api.gathered, numpy_api.overlaps,
+numpy_api.plainly, numpy_api.rearranging, numpy.
 
 `__array_ufunc__` serves every ufunc that a table entry names (`Entry.numpy`) and those of scipy.special that the table
 has, `__array_function__` the functions of `gathered`. The work is done on the tensor's own
@@ -25,6 +25,7 @@ from arraygrad.core.protocol_shapes import ptp
 from arraygrad.core.protocols import add_primitives, add_protocol_functions, is_served, numpy_function
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import function_for, to_tensor
+from arraygrad.numpy_api.overlaps import refuse_overlap
 from arraygrad.numpy_api.plainly import adopting, are_plain, computed_plainly, implementation, plain_call, stand_in_of
 from arraygrad.ops import OPS
 
@@ -244,7 +245,10 @@ def array_function(function, types, args, kwargs):
     if ours is None:
         return computed_plainly(function, args, kwargs, lambda: _unsupported(name))
     (out,) = _outs(name, kwargs["out"])
-    kwargs = {key: read_apart(value, (out,)) for key, value in kwargs.items() if key != "out"}
+    theirs = implementation(function)
+    given = {key: value for key, value in kwargs.items() if key != "out"}
+    refuse_overlap(name, lambda out, *args, **kwargs: theirs(*args, out=out, **kwargs), out, args, given)
+    kwargs = {key: read_apart(value, (out,)) for key, value in given.items()}
     result = ours(*read_apart(args, (out,)), **kwargs)
     if function is numpy.clip and kwargs.get("where", True) is not True:
         result = numpy.where(kwargs["where"], result, out)  # what is not chosen stays

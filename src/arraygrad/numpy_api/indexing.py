@@ -1,7 +1,7 @@
 """NumPy's functions that choose elements or write some of them, on Tensors, with NumPy's signatures.
 
-May import: numpy_api.functions, core.exposed_memory, core.tensor, numpy. What writes (put, place, putmask,
-put_along_axis, fill_diagonal, copyto) writes into a Tensor, recorded; a plain array as target of a Tensor's
+May import: numpy_api.functions, numpy_api.overlaps, core.exposed_memory, core.tensor, numpy. What writes (put, place,
+putmask, put_along_axis, fill_diagonal, copyto) writes into a Tensor, recorded; a plain array as target of a Tensor's
 values is refused: its memory holds no gradient.
 """
 
@@ -31,6 +31,7 @@ from arraygrad.numpy_api.functions import (
     tensor_of,
     tensors,
 )
+from arraygrad.numpy_api.overlaps import refuse_overlap
 
 __all__: list[str] = []
 
@@ -152,6 +153,7 @@ def _extract(condition, arr):
 @implements("put")
 def _put(a, ind, v, mode="raise"):
     a = _target("put", a)
+    refuse_overlap("numpy.put", numpy.put, a, (ind, v, mode), {})
     ind = numpy.asarray(ind, numpy.intp) if isinstance(ind, list | tuple) else host(ind)
     v = tensors(v, a)[0]
     if ind.size and v.size:  # with nothing to write, or nowhere, NumPy does nothing
@@ -194,6 +196,7 @@ def _places(name, a, mask):
 @implements("place")
 def _place(arr, mask, vals):
     arr = _target("place", arr)
+    refuse_overlap("numpy.place", numpy.place, arr, (mask, vals), {})
     _check_values("place", arr, vals)
     vals = tensors(vals, arr)[0]
     positions = _places("place", arr, mask)
@@ -205,6 +208,7 @@ def _place(arr, mask, vals):
 @implements("putmask")
 def _putmask(a, mask, values):
     a = _target("putmask", a)
+    refuse_overlap("numpy.putmask", numpy.putmask, a, (mask, values), {})
     _check_values("putmask", a, values)
     values = tensors(values, a)[0].ravel()
     positions = _places("putmask", a, mask)
@@ -215,6 +219,7 @@ def _putmask(a, mask, values):
 @implements("put_along_axis")
 def _put_along_axis(arr, indices, values, axis):
     arr = _target("put_along_axis", arr)
+    refuse_overlap("numpy.put_along_axis", numpy.put_along_axis, arr, (indices, values, axis), {})
     where = numpy.arange(arr.size).reshape(arr.shape)
     indices = host(indices)
     positions = where.ravel()[indices] if axis is None else numpy.take_along_axis(where, indices, axis)
@@ -230,6 +235,7 @@ def _put_along_axis(arr, indices, values, axis):
 @implements("fill_diagonal")
 def _fill_diagonal(a, val, wrap=False):
     a = _target("fill_diagonal", a)
+    refuse_overlap("numpy.fill_diagonal", numpy.fill_diagonal, a, (val, wrap), {})
     mark = numpy.zeros(a.shape, dtype=bool)
     numpy.fill_diagonal(mark, True, wrap=wrap)
     values = tensors(val, a)[0]

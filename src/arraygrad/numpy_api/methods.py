@@ -381,6 +381,8 @@ def take(self, indices, axis=None, out=None, mode="raise"):
         return apply_op(_TAKE, (source, indices, axis))
     if kind is list or kind is tuple:
         indices = _whole(indices)
+    elif kind is range:
+        indices = numpy.asarray(indices, numpy.intp)
     else:
         raw = raw_array(indices) if kind is Tensor else indices
         if kind is bool or (isinstance(raw, numpy.ndarray | numpy.generic) and raw.dtype.char == "?"):

@@ -1,7 +1,7 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
 May import: core.attributes, core.convert, core.exports, core.exposed_memory, core.tensor, core.inplace, cupy, notebook,
-numpy. Those that work by way of NumPy's functions call them, so that each is defined once.
+overlaps, numpy. Those that work by way of NumPy's functions call them, so that each is defined once.
 """
 
 import math
@@ -16,6 +16,7 @@ from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import is_scalar, read_apart
 from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api import cupy
+from arraygrad.numpy_api.overlaps import refuse_overlap
 
 __all__ = ["MORE"]
 
@@ -145,7 +146,10 @@ def _view_refused(t, dtype):
         wanted = ""
     kind = getattr(raw_array(t).dtype, "kind", "")
     if (kind, wanted) == ("f", "c"):
-        way = "pairs of real numbers are the complex ones t[..., 0::2] + 1j * t[..., 1::2]"
+        way = (
+            "pairs of real numbers are the complex ones t[..., 0::2] + 1j * t[..., 1::2], a new array: what is written "
+            "into it goes back by t[..., 0::2] = z.real; t[..., 1::2] = z.imag"
+        )
     elif (kind, wanted) == ("c", "f"):
         way = (
             "real and imaginary parts side by side are "
@@ -227,6 +231,9 @@ class Flat:
         return found.copy() if found.ndim else found
 
     def __setitem__(self, key, value):
+        if isinstance(value, Tensor):
+            t = self._tensor
+            refuse_overlap("ndarray.flat", lambda a, v: a.flat.__setitem__(key, v), t, (value,), {})
         positions = numpy.arange(self._tensor.size)[key]
         values = value if isinstance(value, Tensor) else numpy.asarray(value)
         numpy.put(self._tensor, numpy.atleast_1d(positions), values)

@@ -9,6 +9,8 @@ import numpy
 from arraygrad.core.tensor import backend_of
 from arraygrad.numpy_api.calculus import _convolve
 from arraygrad.numpy_api.functions import (
+    FUNCTIONS,
+    VALUED,
     F,
     as_plain,
     beside,
@@ -22,7 +24,7 @@ from arraygrad.numpy_api.functions import (
 )
 from arraygrad.numpy_api.rearranging import _vander
 
-__all__: list[str] = []
+__all__ = ["polyval"]
 
 
 @implements("polyval", values=True)
@@ -32,6 +34,24 @@ def _polyval(p, x):
     for coefficient in F["unstack"](p):
         result = result * x + coefficient
     return result
+
+
+_OF_NUMBERS = FUNCTIONS[numpy.polyval]
+
+
+@implements("polyval")
+def polyval(p, x):
+    """numpy.polyval of Tensors and arrays; of a numpy.poly1d in the place of x a numpy.poly1d."""
+    if not isinstance(x, numpy.poly1d):
+        return _OF_NUMBERS(p, x)
+    first, *others = F["unstack"](tensor_of(p.coeffs if isinstance(p, numpy.poly1d) else p))
+    found = numpy.poly1d(first.reshape(1))
+    for coefficient in others:
+        found = found * x + numpy.poly1d(coefficient.reshape(1))
+    return found
+
+
+VALUED.add(numpy.polyval)
 
 
 @implements("polyder", values=True)

@@ -1,6 +1,6 @@
 """NumPy's functions of shape, joining and splitting on Tensors, with NumPy's signatures.
 
-May import: ops._axes, numpy_api.functions, numpy.
+May import: core.exposed_memory, ops._axes, numpy_api.functions, numpy.
 """
 
 import itertools
@@ -8,6 +8,7 @@ import operator
 
 import numpy
 
+from arraygrad.core.exposed_memory import raw_handle
 from arraygrad.core.tensor import Tensor
 from arraygrad.namespaces.bind import to_tensor
 from arraygrad.numpy_api.functions import (
@@ -348,14 +349,22 @@ def _diag(v, k=0):
 def _meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
-    if not sparse:
-        return F["meshgrid"](*tensors(*xi), indexing=indexing)
     xi = tensors(*xi)
+    if not sparse and (copy or not all(isinstance(raw_handle(x), numpy.ndarray) for x in xi)):
+        return F["meshgrid"](*xi, indexing=indexing)
     order = list(range(len(xi)))
     if indexing == "xy" and len(xi) > 1:
         order[:2] = 1, 0
     grids = [x.reshape([-1 if axis == i else 1 for i in range(len(xi))]) for x, axis in zip(xi, order, strict=True)]
+    if not sparse:  # views, which NumPy lets the program write through
+        shape = numpy.broadcast_shapes(*[grid.shape for grid in grids])
+        return tuple([_spread(grid, shape) for grid in grids])
     return tuple([grid.copy() for grid in grids] if copy else grids)
+
+
+def _spread(grid, shape):
+    """A view of `shape`, as numpy.broadcast_arrays gives it: what is written into one place is seen in its row."""
+    return grid if grid.shape == shape else F["broadcast_to"](grid, shape)
 
 
 def _static(value):

@@ -1,12 +1,13 @@
 """Rules of special functions that take more than a line, and the densities that several of them share.
 
-May import: ops._series, ops._special_fallbacks. Everything uses only the namespace. A rule that has two formulas
-replaces the arguments that one of them does not serve before computing it: rules are differentiated again, and a nan
-that is masked afterwards would come back.
+May import: ops._helpers, ops._series, ops._special_fallbacks. Everything uses only the namespace. A rule that has two
+formulas replaces the arguments that one of them does not serve before computing it: rules are differentiated again, and
+a nan that is masked afterwards would come back.
 """
 
 import math
 
+from arraygrad.ops._helpers import at_kinks
 from arraygrad.ops._series import (
     DIGAMMA_FAR,
     FAR,
@@ -316,11 +317,14 @@ def ive(xp, g, v, x, near):
     limit = hankel_far(v)
     far = size >= limit
     if _nowhere(xp, far):
-        return g * near()
-    slope = scaled_bessel_slope(v, xp.where(far, size, limit), -1.0)
-    # ive(n, -x) = (-1)^n ive(n, x) for integer n; other orders are nan there
-    slope = xp.where((x < 0) & (v % 2 == 0), -slope, slope)
-    return g * xp.where(far, slope, near())
+        found = g * near()
+    else:
+        slope = scaled_bessel_slope(v, xp.where(far, size, limit), -1.0)
+        # ive(n, -x) = (-1)^n ive(n, x) for integer n; other orders are nan there
+        slope = xp.where((x < 0) & (v % 2 == 0), -slope, slope)
+        found = g * xp.where(far, slope, near())
+    # Of order 0 the slope jumps from 1 to -1 at zero: there is no second derivative (Note [Kinks]).
+    return at_kinks(xp, found, g, x, xp.where(v == 0, x, 1.0))
 
 
 def kve(xp, g, v, x, near):

@@ -22,6 +22,11 @@ def _astype(xp, x, dtype, copy, device):
         out = xp.astype(x, dtype, copy=copy)
     else:
         out = xp.astype(x, dtype, copy=copy, device=device)
+    if out.shape != x.shape:  # NumPy repeats each element, whose gradient would have another shape
+        raise TypeError(
+            f"astype: dtype={dtype!r} is a subarray, by which NumPy adds axes to the result; expected a dtype of "
+            f"numbers. Cast to {out.dtype}, and repeat the elements by broadcast_to(x[..., None], shape)"
+        )
     if getattr(out.dtype, "kind", "") in _NO_NUMBERS:
         way = "; text has no gradient: t.detach().numpy().astype(str)" if out.dtype.kind in "SU" else ""
         raise TypeError(

@@ -1,8 +1,8 @@
 """How a chapter declares a function of SciPy: its differentiable parameters, its rule, the rule's source.
 
 May import: autograd, core.containers, core.inplace, core.constructors, core.tensor, engine, implicit.lifting,
-implicit.stores, namespaces.kinks, scipy, scipy._agreement, scipy._core, scipy._guards, scipy._libraries,
-scipy._on_host, scipy._signatures, numpy, SciPy.
+implicit.stores, namespaces.kinks, numpy_api.overlaps, numpy_api.overwritten, scipy, scipy._agreement,
+scipy._core, scipy._guards, scipy._libraries, scipy._on_host, scipy._signatures, numpy, SciPy.
 
 Values are SciPy's own: its function runs on raw arrays. The derivative is one of
 
@@ -36,6 +36,8 @@ from arraygrad.engine.node import is_grad_enabled
 from arraygrad.implicit.lifting import depends
 from arraygrad.implicit.stores import watching
 from arraygrad.namespaces.kinks import hands_on_nothing, standing_for
+from arraygrad.numpy_api.overlaps import refuse_overlap
+from arraygrad.numpy_api.overwritten import minding_overwriting
 from arraygrad.scipy import OLDEST, serves
 from arraygrad.scipy._agreement import agreed, all_nan
 from arraygrad.scipy._core import over_core
@@ -292,7 +294,7 @@ def composition(name, original, of, source, *, order="any"):
             with watching(f"scipy.{name}", leaks, True):
                 return function(*args, **kwargs)
 
-        rule.function = by_former_names(call, original)
+        rule.function = by_former_names(minding_overwriting(f"scipy.{name}", call, original), original)
         return _named_function(rule.function, name, original)
 
     return declare
@@ -413,7 +415,7 @@ def register(rule):
                 return found
         return _call(rule, args, kwargs)
 
-    rule.function = by_former_names(call, rule.values)
+    rule.function = by_former_names(minding_overwriting(f"scipy.{rule.name}", call, rule.values), rule.values)
     rule.node = type(_camel(rule.name), (_Values,), {"__module__": __name__, "__doc__": f"A call of {rule.name}."})
     return _named_function(rule.function, rule.name, rule.values)
 
@@ -478,8 +480,6 @@ def _call(rule, args, kwargs, fresh=False):
             _check_known(rule, bound)
         # The caller's array is kept for backward, so SciPy must not overwrite it.
         raw_kwargs = {key: value for key, value in raw_kwargs.items() if not key.startswith("overwrite_")}
-        if any(key.startswith("overwrite_") and value for key, value in bound.items()):
-            raw_args = tuple([a.copy() if _is_array(a) else a for a in raw_args])
     result = values(*raw_args, **raw_kwargs)
     return _wrapped(rule, bound, at, tensors, leaves, result)
 
@@ -552,6 +552,8 @@ def _wrapped(rule, bound, at, tensors, leaves, result):
 def _written_to(rule, bound):
     """The result of a call with an array as `output=`: SciPy writes to a new one, whose content is written there."""
     output = bound["output"]
+    given = {key: value for key, value in bound.items() if key != "output"}
+    refuse_overlap(f"scipy.{rule.name}", lambda output, **given: rule.values(output=output, **given), output, (), given)
     given = {**bound, "output": numpy.empty_like(numpy.asarray(raw(output)))}
     found = _call(rule, (), given, fresh=True)
     output[...] = (

@@ -1,8 +1,8 @@
 """What keeps a gradient from being lost: SciPy's functions without a rule refuse Tensors that require grad.
 
-May import: autograd.closed_functions, core.containers, core.constructors, core.tensor, engine, scipy._libraries, numpy.
-Functions among the arguments are looked at too: SciPy calls them on raw arrays, and takes a Tensor's value without its
-gradient.
+May import: autograd.closed_functions, core.containers, core.constructors, core.tensor, engine, numpy_api.overwritten,
+scipy._libraries, numpy. Functions among the arguments are looked at too: SciPy calls them on raw arrays, and takes a
+Tensor's value without its gradient.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from arraygrad.core.constructors import asarray
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
+from arraygrad.numpy_api.overwritten import minding_overwriting
 from arraygrad.scipy._libraries import library_of, namesake
 
 __all__ = [
@@ -125,7 +126,7 @@ def guarded(name, function, reason):
             *plain[: len(args)], **dict(zip(kwargs, plain[len(args) :], strict=True))
         )
 
-    return call
+    return minding_overwriting(f"scipy.{name}", call, function)
 
 
 def holds_numbers(value):

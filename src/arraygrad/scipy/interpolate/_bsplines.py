@@ -207,6 +207,9 @@ class BSpline(Interpolant):
         value = self._plain.integrate(raw(a), raw(b), extrapolate)
         whole, t = self.antiderivative(), self._t
         low, high = t[self._k], t[t.size - self._k - 1]
+        period = 0.0  # of the integral; the antiderivative starts from the first knot, which may lie before `low`
+        if isinstance(extrapolate, str):
+            period = whole(ag.asarray(high), extrapolate=True) - whole(ag.asarray(low), extrapolate=True)
         ends = []
         for end in (floating(a), floating(b)):
             place = np.asarray(raw(end))
@@ -214,7 +217,7 @@ class BSpline(Interpolant):
             if not extrapolate:  # nothing beyond the base interval
                 end = ag.where((place < low) | (place > high), np.clip(place, low, high), end)
             total = whole(end - turns * (high - low), extrapolate=True)
-            ends.append(total + turns * whole(ag.asarray(high), extrapolate=True) if np.any(turns) else total)
+            ends.append(total + turns * period if np.any(turns) else total)
         return at_value(ends[1] - ends[0], value)
 
 
@@ -252,7 +255,7 @@ def _make_interp_spline(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=Tr
         c = _linear_map(lambda v: interpolate.make_interp_spline(x, v, k, t, raw(bc_type)).c, y)
     else:
         raise NotDifferentiable("arraygrad.scipy.interpolate.make_interp_spline: bc_type by name has derivatives")
-    return BSpline(plain.t, ag.moveaxis(c, 0, axis), k, "periodic" if periodic else True, axis)
+    return BSpline(plain.t, ag.moveaxis(c, 0, axis), k, plain.extrapolate, axis)
 
 
 @CHAPTER.composition("make_lsq_spline", "y", DE_BOOR)

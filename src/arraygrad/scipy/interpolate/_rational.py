@@ -1,12 +1,13 @@
 """Rational and radial interpolants, polynomials as objects, nearest values, and smooth triangulated ones.
 
-May import: arraygrad, scipy._declare, scipy.interpolate, numpy, SciPy.
+May import: arraygrad, core.constant_checks, scipy._declare, scipy.interpolate, numpy, SciPy.
 """
 
 import numpy as np
 from scipy import interpolate, spatial
 
 import arraygrad as ag
+from arraygrad.core.constant_checks import Contents
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.interpolate._chapter import (
@@ -192,10 +193,12 @@ class CloughTocher2DInterpolator(Interpolant):
             )
         self._remember(points, values, fill_value, tol, maxiter, rescale)
         self._values, self._fill = floating(values), fill_value
+        self._contents = Contents({"the values": values}, tensors=True)  # SciPy has computed the slopes of them
 
     def __call__(self, *args):
         if self._is_plain(args):
             return self._plain(*args)
+        self._contents.check("scipy.interpolate.CloughTocher2DInterpolator")
         for place in args:
             constant_only("CloughTocher2DInterpolator", "xi", place)
         args = [raw(a) for a in args]

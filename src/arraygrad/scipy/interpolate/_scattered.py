@@ -1,6 +1,6 @@
 """Interpolation on grids and of scattered data, and polynomials through points.
 
-May import: arraygrad, scipy._declare, scipy.interpolate._chapter, numpy, SciPy.
+May import: arraygrad, core.constant_checks, scipy._declare, scipy._guards, scipy.interpolate._chapter, numpy, SciPy.
 """
 
 import itertools
@@ -9,8 +9,9 @@ import numpy as np
 from scipy import interpolate, spatial
 
 import arraygrad as ag
+from arraygrad.core.constant_checks import Contents
 from arraygrad.scipy._declare import raw
-from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._guards import NotDifferentiable, taken_down
 from arraygrad.scipy.interpolate._chapter import (
     CHAPTER,
     NAMES,
@@ -49,6 +50,8 @@ class RegularGridInterpolator(Interpolant):
         self._remember(points, values, method, bounds_error, fill_value, **further)
         self._grid = [floating(p) for p in points]
         self._values, self._method, self._fill = floating(values), method, fill_value
+        # SciPy makes the spline of its method at once, and looks at the values again in each call of another one.
+        self._of_spline = floating(taken_down(values)) if method in ("slinear", "cubic", "quintic") else None
         self._given = kept(values)  # the nearest value is one of them as it is
         self._bounds_error = bounds_error
 
@@ -86,7 +89,8 @@ class RegularGridInterpolator(Interpolant):
         elif splines:
             from arraygrad.scipy.interpolate._surfaces import grid_splines
 
-            found = grid_splines(self._grid, self._values, method, flat)
+            values = self._values if self._of_spline is None or method != self._method else self._of_spline
+            found = grid_splines(self._grid, values, method, flat)
         else:
             found = self._blended(places, shares)
         trailing = shape_of(self._values)[d:]
@@ -301,8 +305,11 @@ def _polynomial(name):
         _scipy_class = getattr(interpolate, name)
 
         def __init__(self, xi, yi=None, axis=0, **further):
+            if name == "KroghInterpolator":
+                yi = taken_down(yi)  # SciPy has computed what it needs of the values
             self._remember(xi, yi, axis, **further)
             self._xi, self._axis, self._wi = floating(xi), axis, further.get("wi")
+            self._contents = Contents({"the nodes": xi}, tensors=True)  # of which SciPy has computed a part
             if yi is None:
                 return
             self._yi = ag.moveaxis(floating(yi), axis, 0)
@@ -317,6 +324,7 @@ def _polynomial(name):
         def __call__(self, x):
             if self._is_plain(x):
                 return self._plain(x)
+            self._contents.check(f"scipy.interpolate.{name}")
             x = floating(x)
             if self._wi is None:
                 found = _lagrange(self._xi, self._yi, x)

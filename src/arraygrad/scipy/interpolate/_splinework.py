@@ -237,15 +237,19 @@ class BPoly(_Declared):
             raise NotDifferentiable("arraygrad.scipy.interpolate.BPoly: axis=0 has derivatives")
         self._x, self._axis = floating(x), 0
         self._extrapolate = True if extrapolate is None else extrapolate
-        c = floating(c)
+        self._given = floating(c)
+
+    @property
+    def _c(self):
+        """The coefficients of powers, of what c and x contain now: SciPy's object holds the arrays themselves."""
+        c = self._given
         degree = shape_of(c)[0] - 1
         powers = interpolate.PPoly.from_bernstein_basis(
             interpolate.BPoly(np.eye(degree + 1)[:, None, :], np.array([0.0, 1.0]))
         ).c[:, 0, :]
         inner = ag.tensordot(ag.asarray(powers), c, axes=1)
         gaps = ag.reshape(ag.diff(self._x), (-1, *[1] * (c.ndim - 2)))
-        self._c = ag.stack([inner[i] / gaps ** (degree - i) for i in range(degree + 1)])
-        self._given = c
+        return ag.stack([inner[i] / gaps ** (degree - i) for i in range(degree + 1)])
 
     c = property(lambda self: self._plain.c if self._is_plain() else self._given)
 

@@ -1,7 +1,7 @@
 """Minima, least squares and fits: the gradient is zero at the solution, or the solution lies at a bound.
 
-May import: arraygrad, transforms, scipy._declare, scipy.optimize._chapter, numpy, SciPy. Which bounds are active is
-taken as locally constant, as a minimiser strictly at a bound stays there.
+May import: arraygrad, transforms, scipy._declare, scipy._values, scipy.optimize._chapter, numpy, SciPy. Which bounds
+are active is taken as locally constant, as a minimiser strictly at a bound stays there.
 """
 
 import inspect
@@ -13,6 +13,7 @@ import arraygrad as ag
 from arraygrad.scipy._callbacks import tracked
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable, helping
+from arraygrad.scipy._values import at_value
 from arraygrad.scipy.optimize._chapter import AT_BOUND, CHAPTER, IMPLICIT, TOLERANCE, Problem, recorded_result
 from arraygrad.transforms.following import grad, jacobian, vjp
 
@@ -211,7 +212,7 @@ def _curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check
     def model(x, *p):
         return problem.raw(np.asarray(p)) * (plain[2] if weights else 1.0) + plain[1]
 
-    found, _ = optimize.curve_fit(model, plain[0], plain[1], start, plain[2] if weights else None,
+    found, spread = optimize.curve_fit(model, plain[0], plain[1], start, plain[2] if weights else None,
                                   absolute_sigma, bounds=raw(bounds), method=method, jac=jac, **options)  # fmt: skip
     limits = _spread(pair, found.shape)
     popt = problem.solution(found, _normal_equations(problem.f, _Active(found, limits)))
@@ -221,7 +222,9 @@ def _curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check
     if not absolute_sigma:
         left = problem.f(popt, *problem.parameters)
         pcov = pcov * (ag.sum(left * left) / (left.shape[0] - popt.shape[0]))
-    return popt, pcov
+    # SciPy has the slopes by differences; where it can't tell the covariance (inf) ours stays.
+    near = np.allclose(np.asarray(raw(pcov)), spread, rtol=1e-2, atol=1e-6 * np.max(np.abs(spread)))
+    return popt, at_value(pcov, spread) if near else pcov
 
 
 def _start(f, p0):

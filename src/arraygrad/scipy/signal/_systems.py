@@ -332,7 +332,11 @@ def _unwrapped(name):
     def call(system, *args, **kwargs):
         if isinstance(system, System):
             system = system.parts if system.dt is None else (*system.parts, system.dt)
-        return inner(system, *args, **kwargs)
+        found = inner(system, *args, **kwargs)
+        chosen = name in ("step", "impulse") and kwargs.get("T", args[1] if len(args) > 1 else None) is None
+        if chosen or name == "cont2discrete" or type(found) is not tuple or not isinstance(found[0], Tensor):
+            return found
+        return (found[0].detach(), *found[1:])  # times and frequencies that were given, or are constants
 
     call.__wrapped__ = inner
     call.__name__ = call.__qualname__ = name
@@ -510,6 +514,15 @@ class System(Fixed):
         return NAMES["freqresp" if self.dt is None else "dfreqresp"](self, *args, **kwargs)
 
 
+def _itself(part, normalized):
+    """The array that a matrix was given as, or a view of it, where SciPy's object holds that and no copy."""
+    plain = raw(part)
+    if not isinstance(plain, np.ndarray) or plain.dtype != raw(normalized).dtype or plain.size != normalized.size:
+        return normalized
+    part = ag.asarray(part)
+    return part if part.shape == normalized.shape else ag.reshape(part, normalized.shape)
+
+
 def _class(name, discrete=False):
     theirs = getattr(signal, name)
 
@@ -529,7 +542,8 @@ def _class(name, discrete=False):
             elif len(system) == 3:
                 system = (*[ag.reshape(ag.asarray(part), (-1,)) for part in system[:2]], system[2])
             elif len(system) == 4:
-                system = [ag.asarray(part) for part in NAMES["abcd_normalize"](*system)]
+                normalized = [ag.asarray(part) for part in NAMES["abcd_normalize"](*system)]
+                system = [_itself(part, made) for part, made in zip(system, normalized, strict=True)]
             dt = kwargs.get("dt", True if discrete else None)
             return System(*system, dt=raw(dt) if dt is not True else 1.0)
 

@@ -24,6 +24,7 @@ from arraygrad.scipy.sparse._coordinates import (
 )  # fmt: skip
 from arraygrad.scipy.sparse._devices import beside, host, indices_of, library_in, placed
 from arraygrad.scipy.sparse._grids import Grid, dense_of, like_matrix
+from arraygrad.scipy.sparse._in_place import in_place
 from arraygrad.scipy.sparse._matrix_base import (
     FORMATS,
     Base,
@@ -567,23 +568,17 @@ class Matrix(Base):
             return self.pattern.astype(dtype) if library_in((self,)) else plain
         return matched(plain, *entries(self))
 
-    def _in_place(self, name):
-        plain = self._host
-        getattr(plain, name)()
-        made = matched(plain, *entries(self))
-        self._replace(made)
-
     def eliminate_zeros(self):
         """Take zeros out of the pattern; those that have a derivative stay beside it."""
-        self._in_place("eliminate_zeros")
+        in_place(self, "eliminate_zeros")
 
     def sum_duplicates(self):
         """Name each element once."""
-        self._in_place("sum_duplicates")
+        in_place(self, "sum_duplicates")
 
     def sort_indices(self):
         """Sort the elements within rows or columns."""
-        self._in_place("sort_indices")
+        in_place(self, "sort_indices")
 
     def prune(self):
         """SciPy frees memory here."""

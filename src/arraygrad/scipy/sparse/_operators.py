@@ -381,27 +381,36 @@ class _Custom(_interface._CustomLinearOperator):
 class Operator(LinearOperator):
     """The operator of a `Matrix`. What is made of such operators alone is one of a matrix again."""
 
-    def __new__(cls, matrix):
+    def __new__(cls, matrix, contents=()):
         return object.__new__(cls)
 
-    def __init__(self, matrix):
-        self.matrix = matrix
+    def __init__(self, matrix, contents=()):
+        self._matrix, self._contents = matrix, contents
         super().__init__(matrix.dtype, matrix.shape)
 
+    @property
+    def matrix(self):
+        """What it multiplies by; one that was made of a dense array refuses later writes there, which SciPy sees."""
+        for contents in self._contents:
+            contents.check("scipy.sparse.linalg.aslinearoperator")
+        return self._matrix
+
     def _adjoint(self):
-        return Operator(self.matrix.conj().T)
+        return Operator(self.matrix.conj().T, self._contents)
 
     def _transpose(self):
-        return Operator(self.matrix.T)
+        return Operator(self.matrix.T, self._contents)
 
     def _scaled(self, factor):
-        return Operator(self.matrix * factor)
+        return Operator(self.matrix * factor, self._contents)
 
     def __add__(self, other):
-        return Operator(self.matrix + other.matrix) if isinstance(other, Operator) else super().__add__(other)
+        if not isinstance(other, Operator):
+            return super().__add__(other)
+        return Operator(self.matrix + other.matrix, (*self._contents, *other._contents))
 
     def __pow__(self, n):
-        return Operator(matrix_power(self.matrix, n))
+        return Operator(matrix_power(self.matrix, n), self._contents)
 
 
 _OF_RMATVEC = (_linalg.LinearOperator._adjoint, LinearOperator._adjoint)

@@ -1,7 +1,7 @@
 """scipy.sparse.linalg: solutions of sparse systems, direct and iterative, in the values and the right side.
 
-May import: arraygrad, core.tensor, implicit.common, scipy._declare, scipy._libraries, scipy._told, scipy.sparse, numpy,
-SciPy.
+May import: arraygrad, core.constant_checks, core.tensor, implicit.common, scipy._declare, scipy._libraries,
+scipy._told, scipy.sparse, numpy, SciPy.
 
 With A x = b and a gradient g, A^H w = g is solved the same way: b gets w, the value at (i, j) gets -w_i conj(x_j).
 """
@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.sparse import linalg as _linalg
 
 import arraygrad as ag
+from arraygrad.core.constant_checks import Contents
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.implicit.common import ConvergenceError
@@ -342,10 +343,12 @@ _CHAPTER.object("LinearOperator", "matvec rmatvec", "definition (what they read)
 @_CHAPTER.object("aslinearoperator", "A (the values)", "definition (bilinear)")
 def aslinearoperator(A):
     """scipy.sparse.linalg.aslinearoperator, whose products are recorded for a matrix of Tensors."""
+    contents = ()
     if isinstance(A, (Grid, Tensor)) and tracked(A):
+        contents = (Contents({"the matrix": A}, tensors=True),)
         A = CLASSES["csr_array"](A)
     if is_foreign_matrix(A) or (isinstance(A, Matrix) and (tracked(A) or library_in((A,)))):
-        return Operator(A if isinstance(A, Matrix) else Matrix(A))
+        return Operator(A if isinstance(A, Matrix) else Matrix(A), contents)
     return _linalg.aslinearoperator(plain_of(A))
 
 

@@ -13,7 +13,7 @@ import arraygrad as ag
 from arraygrad.core.constant_checks import Contents
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, Rule, guarded, raw
-from arraygrad.scipy._guards import holds_tensor
+from arraygrad.scipy._guards import holds_tensor, taken_down
 from arraygrad.scipy.stats._samples import NAMES
 
 __all__ = []
@@ -45,9 +45,10 @@ class gaussian_kde(stats.gaussian_kde):
 
     def __init__(self, dataset, bw_method=None, weights=None):
         self._plainly = True
+        weights = taken_down(weights)  # SciPy divides them by their sum at once
         self._given = (dataset, weights)
         # SciPy looks at the data again in each call, and at their covariance once: what is written between counts half.
-        self._contents = Contents({"the data set": dataset, "the weights": weights}, tensors=True)
+        self._contents = Contents({"the data set": dataset}, tensors=True)
         self._factor = None
         super().__init__(raw(dataset), None, raw(weights))
         if bw_method is not None:

@@ -141,6 +141,20 @@ def _normal_entropy(mean, cov):
     return 0.5 * (d * (LOG_2PI + 1.0) + _log_det("multivariate_normal", _covariance(cov, d)))
 
 
+# Parameters whose arrays SciPy's frozen distributions hold themselves: what is written there later counts. Of others
+# they have computed what they need (factors of covariances).
+_HELD = {
+    "multivariate_normal": frozenset(("mean",)),
+    "multivariate_t": frozenset(("loc", "df")),
+    "dirichlet": frozenset(("alpha",)),
+    "dirichlet_multinomial": frozenset(("alpha",)),
+    "matrix_normal": frozenset(("mean",)),
+    "matrix_t": frozenset(("mean", "row_spread", "col_spread")),
+    "normal_inverse_gamma": frozenset(("mu", "lmbda", "a", "b")),
+    "poisson_binom": frozenset(("p", "loc")),
+}
+
+
 def _declare(name, formulas, signature, of, source, refuse=None, without=(), attributes=None):
     """A distribution of which `formulas` gives methods by name; "pdf" follows from "logpdf", "pmf" from "logpmf".
 
@@ -166,7 +180,7 @@ def _declare(name, formulas, signature, of, source, refuse=None, without=(), att
     for method, reason in without:
         if hasattr(dist, method):
             methods[method] = refused(f"stats.{name}.{method}", getattr(dist, method), reason)
-    OBJECTS[name] = Distribution(name, methods, "multivariate", attributes)
+    OBJECTS[name] = Distribution(name, methods, "multivariate", attributes, _HELD.get(name, frozenset()))
 
 
 def _both(kind, formula):

@@ -12,6 +12,7 @@ Everything else follows: with y = (x - loc) / scale and the density f of the sta
 Outside of the support the density is constant, and gradients are zero; where SciPy says nan they are nan.
 """
 
+import inspect
 import math
 from collections import namedtuple
 
@@ -54,8 +55,9 @@ class Distribution:
     Methods without a rule (`rvs`, `fit`, ...) are SciPy's, and refuse a Tensor that requires grad.
     """
 
-    def __init__(self, name, methods, kind, attributes=None):
+    def __init__(self, name, methods, kind, attributes=None, held=None):
         self._name = name
+        self._of_held = held  # parameters whose arrays a frozen one holds as they are, by name; None: all of them
         self.kind = kind
         self._methods = methods
         self._attributes = attributes or {}  # of the frozen distribution: name -> formula(*parameters)
@@ -67,7 +69,7 @@ class Distribution:
         return getattr(stats, self._name)
 
     def __getattr__(self, name):
-        if name.startswith("__") or name in ("_methods", "_name", "_attributes"):
+        if name.startswith("__") or name in ("_methods", "_name", "_attributes", "_of_held"):
             raise AttributeError(name)
         if name in self._methods:
             return self._methods[name]
@@ -86,6 +88,17 @@ class Distribution:
             raise ValueError("confidence must be between 0 and 1 inclusive")
         ppf = self._methods["ppf"]
         return ppf((1.0 - confidence) / 2, *args, **kwargs), ppf((1.0 + confidence) / 2, *args, **kwargs)
+
+    def _held(self, key, value):
+        """A parameter, by name or place, as SciPy's frozen distribution holds it: the array itself, or its content."""
+        if self._of_held is None:
+            return value
+        if not isinstance(key, str):
+            names = list(inspect.signature(self.scipy_object.__call__).parameters)
+            key = names[key] if key < len(names) else ""
+        plain = raw(value)
+        itself = isinstance(plain, np.ndarray) and plain.dtype == np.float64 and key in self._of_held
+        return value if itself else taken_down(value)
 
     def __call__(self, *args, **kwargs):
         return Frozen(self, args, kwargs)
@@ -130,8 +143,8 @@ class Frozen(Fixed):
 
     def __init__(self, dist, args, kwargs):
         self.dist = dist
-        self.args = taken_down(args)
-        self.kwds = taken_down(kwargs)
+        self.args = tuple([dist._held(i, value) for i, value in enumerate(args)])
+        self.kwds = {key: dist._held(key, value) for key, value in kwargs.items()}
 
     def __getattr__(self, name):
         if name.startswith("__"):
