@@ -226,6 +226,29 @@ def _warn_of_let_go(t, how, frame):
     )
 
 
+def gradient_is_constant(outputs, grads):
+    """Warn of autograd.grad or backward without create_graph whose result depends on what a transform follows.
+
+    The result is a constant of the transform's gradient. Calls by arraygrad's own code know what they do.
+    """
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__") == "arraygrad.autograd.functions":
+        frame = frame.f_back
+    if frame is None or frame.f_globals.get("__name__", "").partition(".")[0] == "arraygrad":
+        return
+    several = [one if isinstance(one, (list, tuple)) else (one,) for one in (outputs, grads)]
+    if not any(is_followed(t) for ones in several for t in ones):
+        return
+    at = SourceLocation(frame)
+    warn_at(
+        at,
+        f"{at}: backward() or autograd.grad() without create_graph, of what depends on the argument of a transform "
+        "that is running: its result is a constant, and the transform's gradient lacks what depends on it. Write "
+        "arraygrad.grad(f)(x) in its place, whose result is recorded, and steps that are recorded, t = t - step * g; "
+        "or create_graph=True. Where a constant is meant, call it under arraygrad.no_grad()",
+    )
+
+
 def leaves(t, how):
     """`t`, which requires grad, gives bare values by an explicit call such as `numpy()`: the traces note it."""
     node = gradient_edge(t)[0]
@@ -650,12 +673,20 @@ def _known(traces, error):
     """`error`, known to `traces` in case that another one takes its place: `TrackedCall.call`."""
     error.lost_gradient = True
     error.adopted = adopting()
+    error.of_a_transform = bool(traces)
     for trace in traces:
         if trace.refused is None:
             trace.refusals = {}
         trace.refused = error
         trace.refusals.setdefault(str(error), error)  # a loop refuses the same again and again
     return error
+
+
+def is_refused_here(error):
+    """Whether an error refuses a Tensor of the code that runs now, not of a transform that it has called."""
+    if not getattr(error, "lost_gradient", False):
+        return False
+    return not error.of_a_transform or any(trace.refused is error for trace in list(RUNNING.values()))
 
 
 def followed_by(t):
