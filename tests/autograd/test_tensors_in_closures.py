@@ -281,6 +281,25 @@ def test_the_argument_itself_may_be_read_by_its_other_name():
     np.testing.assert_allclose(ag.grad(f)(X), 2.0 * X)
 
 
+def test_what_is_only_saved_for_backward_is_no_read():
+    def f(x):
+        w = x * 3.0
+
+        class Product(Function):
+            @staticmethod
+            def forward(ctx, y):
+                ctx.save_for_backward(y, w)
+                return y * w.detach()
+
+            @staticmethod
+            def backward(ctx, g):
+                return g * ctx.saved_tensors[1]
+
+        return np.sum(Product.apply(x))
+
+    np.testing.assert_allclose(ag.grad(f)(X), 3.0 * X)
+
+
 def test_a_name_is_looked_up_anew_in_each_call():
     global GLOBAL
     GLOBAL = np.ones(2)

@@ -28,7 +28,7 @@ __all__ = ["ClosureLook", "read_beside"]
 # So the code is read before it runs.
 # (1) A chain is a variable and the attributes and constant keys that follow it: `x`, `self.k`, `cfg["k"]`. It is
 #     resolved to what stands there now. A Tensor that requires grad at its end is refused, but for a look at what is no
-#     value of it (`x.shape`), a way out (`x.detach()`), and an argument of the call.
+#     value of it (`x.shape`), a way out (`x.detach()`), what is only saved for backward, and an argument of the call.
 # (2) A container at the end of a chain is read as a whole. Of an object that is handed on, the attributes count that
 #     the code names.
 # (3) A chain that ends in a function of the program, or in an object that can be called, is followed into its code,
@@ -43,6 +43,7 @@ _NO_VALUE = frozenset(
     "shape ndim size dtype device itemsize nbytes requires_grad is_leaf grad grad_fn detach array numpy data".split()
 )
 _NAMES = {"LOAD_GLOBAL": "global", "LOAD_NAME": "global", "LOAD_DEREF": "cell", "LOAD_CLASSDEREF": "cell"}
+_NO_READ = ("no value", "")
 _NOWHERE = object()
 _CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
 _QUESTIONS = frozenset(["len", "isinstance", "type", "id"])
@@ -58,7 +59,13 @@ def _chains(code):
     steps = [step for step in steps_of(code) if step.opname != "PUSH_NULL"]
     stored = {step.argval for step in steps if step.opname in ("STORE_DEREF", "STORE_GLOBAL", "DELETE_DEREF")}
     stored |= {step.argval for step in steps if step.opname == "STORE_FAST"}
+    kept = set()  # places of what save_for_backward is given: it is kept, not read
     for at, step in enumerate(steps):
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and step.argval == "save_for_backward":
+            end = at + 1
+            while end < len(steps) and steps[end].opname.startswith("LOAD_"):
+                end += 1
+            kept.update(range(at + 1, end) if end < len(steps) and steps[end].opname.startswith("CALL") else ())
         if isinstance(step.argval, types.CodeType):
             inner, names = _chains(step.argval)
             attributes |= names
@@ -69,7 +76,8 @@ def _chains(code):
             attributes.add(step.argval)
         kind = _NAMES.get(step.opname) or ("local" if step.opname.startswith("LOAD_FAST") else None)
         if kind is not None and step.argval not in stored:
-            chains.add((kind, step.argval, _path(steps, at)))
+            path = _path(steps, at)
+            chains.add((kind, step.argval, (*path, _NO_READ) if at in kept else path))
     return tuple(sorted(chains, key=repr)), frozenset(attributes)
 
 
@@ -94,7 +102,7 @@ def _path(steps, at):
         else:
             break
     if end < len(steps) and _is_question(steps, at, end):
-        path.append(("no value", ""))
+        path.append(_NO_READ)
     return tuple(path)
 
 

@@ -1,7 +1,7 @@
 """Operations with a derivative of the user's own: `Function` and `once_differentiable`.
 
-May import: autograd.closure_tensors, autograd.function_snapshots, engine, core.barriers, core.constant_checks, core.function, core.constructors,
-core.tensor. What a Function's ctx can do is in `function` (CustomNode).
+May import: autograd.closure_tensors, autograd.function_snapshots, engine, core.barriers, core.constant_checks,
+core.function, core.constructors, core.tensor. What a Function's ctx can do is in `function` (CustomNode).
 """
 
 from __future__ import annotations
