@@ -241,11 +241,42 @@ ROWS = [
      "def g(x):\n    t, step = np.zeros(3), 0.25\n    for _ in range(2):\n        g = ag.grad(lambda t: np.sum((t - x) ** 2))(t)\n        t = t - step * g\n    return np.sum(t)\nr = ag.grad(g)(x3)", [0.75] * 3),
     ("an integer in ravel_tree", "ag.ravel_tree({'V': 1, 'K': 2.0})", UserWarning, "write 1.0", "vector, back = ag.ravel_tree({'V': 1.0, 'K': 2.0})  # write 1.0\nr = ag.grad(lambda v: back(v)['V'] * back(v)['K'])(vector)", [2, 1]),
     ("integers alone in ravel_tree", "ag.ravel_tree({'a': 1, 'b': 2})", TypeError, "write 1.0", "vector, back = ag.ravel_tree({'a': 1.0, 'b': 2.0})  # write 1.0\nr = ag.grad(lambda v: back(v)['a'] * back(v)['b'])(vector)", [2, 1]),
+    ("argnums of what is given by name", "ag.grad(lambda a, b: np.sum(a * b), argnums=1)(x3, b=2.0 * x3)", TypeError, "argnames='b'", "r = ag.grad(lambda a, b: np.sum(a * b), argnames='b')(x3, b=2.0 * x3)", X),
+    ("argnums of a default", "ag.grad(lambda a, b, c=2.0: np.sum(a * b) * c, argnums=2)(x3, x3)", TypeError, "argnames='c'", "r = ag.grad(lambda a, b, c=2.0: np.sum(a * b) * c, argnames='c')(x3, x3)", 14),
+    ("t.grad = 0", "t.grad = 0", TypeError, "t.grad = None", "(t * t).sum().backward()\nt.grad = None\n(t * t).sum().backward()\nr = t.grad", 2 * X),
+    ("no_grad without a call", "with ag.no_grad:\n    t -= 0.5", TypeError, "with arraygrad.no_grad():", "with arraygrad.no_grad():\n    t -= 0.5\n(t * t).sum().backward()\nr = t.grad", 2 * (X - 0.5)),
+    ("enable_grad without a call", "with ag.enable_grad:\n    pass", TypeError, "with arraygrad.enable_grad():", "with arraygrad.no_grad():\n    with arraygrad.enable_grad():\n        (t * t).sum().backward()\nr = t.grad", 2 * X),
+    ("a jitted function", "import jax\nag.grad(jax.jit(lambda x: jax.numpy.sum(x * x)))(x3)", TypeError, "g = arraygrad.interop.from_jax(f)",
+     "import jax\njax.config.update('jax_enable_x64', True)\nf = jax.jit(lambda x: jax.numpy.sum(x * x))\ng = arraygrad.interop.from_jax(f)\nr = ag.grad(g)(x3)", 2 * X),
+    ("jnp.where", "import jax\nag.grad(lambda x: jax.numpy.where(x > 0, x, 0.0).sum())(x3)", TypeError, "g = arraygrad.interop.from_jax(f)",
+     "import jax\njax.config.update('jax_enable_x64', True)\ndef f(x): return jax.numpy.where(x > 0, x, 0.0).sum()\ng = arraygrad.interop.from_jax(f)\nr = ag.grad(g)(x3)", [1, 1, 1]),
+    ("time.sleep(x)", "import time\nag.grad(lambda x: time.sleep(x) or x * x)(0.001)", TypeError, "arraygrad.stop_gradient(x).item()",
+     "import time\nr = ag.grad(lambda x: time.sleep(arraygrad.stop_gradient(x).item()) or x * x)(0.001)", 0.002),
+    ("linearize(f, (x,))", "ag.linearize(np.sin, (x3,))", TypeError, "linearize(f, x)", "from arraygrad import linearize\nx = x3\nr = linearize(f, x)[1](np.ones(3))", 12),
+    ("ag.Tensor in a function", "ag.grad(lambda x: f(ag.Tensor([x[0], x[1]])))(x3)", TypeError, "arraygrad.asarray(data)", "def g(x):\n    data = [x[0], x[1]]\n    return f(arraygrad.asarray(data))\nr = ag.grad(g)(x3)", [2, 4, 0]),
+    ("a class with slots", "@ag.register_container\nclass S:\n    __slots__ = ('w',)", TypeError, "fields=('w',)",
+     "class S:\n    __slots__ = ('w',)\narraygrad.register_container(S, fields=('w',))\ns = S()\ns.w = x3\nr = ag.grad(lambda s: f(s.w))(s).w", 2 * X),
+    ("static_argnums", "ag.grad(lambda x, n: np.sum(x**n), static_argnums=1)(x3, 3)", TypeError, "passed as they are", "r = ag.grad(lambda x, n: np.sum(x**n))(x3, 3)  # passed as they are", 3 * X**2),
+    ("create_graph of a transform", "ag.grad(f, create_graph=True)(x3)", TypeError, "grad(f) within grad", "r = ag.grad(lambda x: np.sum(ag.grad(f)(x) ** 2))(x3)  # grad(f) within grad", 8 * X),
+    ("implicit.root(f, x0)", "ag.implicit.root(lambda x, a: x * x - a, 1.0)", TypeError, "implicit.root(f)(x0, *args)",
+     "from arraygrad import implicit\ndef f(x, a): return x * x - a\ndef g(a):\n    x0, args = 1.0, (a,)\n    return implicit.root(f)(x0, *args)\nr = ag.grad(g)(4.0)", 0.25),
+    ("a store by pandas", "import pandas\ndef g(x):\n    d = pandas.DataFrame({'a': [0.0, 0.0]})\n    d.loc[:, 'a'] = x\n    return d['a'].to_numpy().sum()\nag.grad(g)(np.ones(2))", TypeError, ".to_numpy()",
+     "import pandas\nd = pandas.DataFrame({'a': [1.0, 2.0]})\nr = ag.grad(lambda x: np.sum(x * d['a'].to_numpy()))(np.ones(2))", [1, 2]),
+    ("a generator under checkpoint", "rng = random.Random(0)\nag.grad(lambda x: np.sum(ag.checkpoint(lambda x: x * rng.random() * x)(x)))(x3)", RuntimeError, "draw others outside, and pass the numbers",
+     "rng = random.Random(0)\nn = rng.random()  # draw others outside, and pass the numbers\nr = ag.grad(lambda x: np.sum(ag.checkpoint(lambda x, n: x * n * x)(x, n)))(x3) / n", 2 * X),
+    ("a number for ctypes", "import ctypes, ctypes.util\nj0 = ctypes.CDLL(ctypes.util.find_library('m')).j0\nj0.restype, j0.argtypes = ctypes.c_double, [ctypes.c_double]\nag.grad(lambda x: j0(float(x[0])))(x3)", Exception, "arraygrad.primitive",
+     "import ctypes, ctypes.util, scipy.special\nlibm = ctypes.CDLL(ctypes.util.find_library('m'))\nlibm.j0.restype, libm.j0.argtypes = ctypes.c_double, [ctypes.c_double]\nj0 = arraygrad.primitive(lambda x: libm.j0(float(x)))\nj0.defvjp(lambda ans, x: lambda g: -g * scipy.special.j1(x))\nr = ag.grad(lambda x: j0(x[0]))(x3)", [-0.44005058574493355, 0, 0]),
+    ("implicit.root(f, args=)", "ag.implicit.root(lambda x, a: x * x - a, args=(4.0,))", TypeError, "implicit.root(f)(x0, *args)",
+     "from arraygrad import implicit\ndef f(x, a): return x * x - a\ndef g(a):\n    x0, args = 1.0, (a,)\n    return implicit.root(f)(x0, *args)\nr = ag.grad(g)(4.0)", 0.25),
+    ("implicit.minimize(f, method=)", "ag.implicit.minimize(lambda x, a: (x - a) ** 2, method='BFGS')", TypeError, "implicit.minimize(f, lambda fun, x0:",
+     "import scipy.optimize\nfrom arraygrad import implicit\ndef f(x, a): return np.sum((x - a) ** 2)\nfit = implicit.minimize(f, lambda fun, x0: scipy.optimize.minimize(ag.value_and_grad(fun), x0, jac=True, method='BFGS'))\nr = ag.grad(lambda a: np.sum(fit(np.zeros(1), a)))(4.0)", 1),
+    ("events of implicit.solve_ivp", "ag.implicit.solve_ivp(lambda t, y: -y, (0.0, 1.0), np.ones(1), events=lambda t, y: y[0] - 0.5)", TypeError, "arraygrad.scipy.integrate.solve_ivp",
+     "import arraygrad.scipy.integrate\ndef reached(t, y, k): return y[0] - 0.5\nr = ag.grad(lambda k: arraygrad.scipy.integrate.solve_ivp(lambda t, y, k: 0.0 * y + k, (0.0, 1.0), np.zeros(1), events=reached, args=(k,)).t_events[0][0])(2.0)", -0.125),
 ]  # fmt: skip
 
 
 def run(code):
-    for library in ("jax", "scipy", "torch"):
+    for library in ("jax", "pandas", "scipy", "torch"):
         if f"import {library}" in code or f"from {library}" in code:
             pytest.importorskip(library)
     names, text = {"__name__": "__main__"}, SETUP + code

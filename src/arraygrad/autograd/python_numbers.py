@@ -471,6 +471,8 @@ def store_refused(t):
         text += f"{held}t.detach() where only the bare value is meant."
     elif at.through == "scipy":
         text += f"{way_out_of_scipy(at.called, adopting())}t.detach() where only the bare value is meant."
+    elif at.through == "pandas":
+        text += way_of("pandas", adopting()).rstrip()
     elif adopting() and numpy_is_kept():
         text += (
             f"{numpy_is_kept()}A copy in its place is a target, too, x = arraygrad.asarray(x, copy=True); t.detach() "
@@ -547,9 +549,9 @@ def conversion_refused(t, how):
     elif called in ("ndenumerate", "nditer", "flatiter"):
         text += "numpy.ndenumerate and numpy.nditer take no Tensor: loop over numpy.ndindex(x.shape), or x.flat. "
     elif made:
-        text += (
-            _OF_LISTS if adopting() else f"{_OF_LISTS[:-2]}. In arraygrad.grad(f, adopt=True) {how} does so itself. "
-        )
+        text += _OF_LISTS
+        if not adopting():
+            text += _in_other_thread(followed_by(t)) or f"In arraygrad.grad(f, adopt=True) {how} does so itself. "
     elif module.startswith("numpy.polynomial") and not adopting():
         text += "Polynomials are recorded in arraygrad.grad(f, adopt=True). "
     elif called in ("matrix", "asmatrix", "bmat"):
@@ -748,7 +750,8 @@ def _told(place, how, followed, t):
         text += (
             "Compiled code or a library asks for the number here, or a float() or function of math that adoption does "
             "not replace, as a class attribute or a tuple holds it, or its module compares it by `is`. Call functions "
-            "of math by their names, as in math.exp(x), or leave the 0-d Tensor as it is. "
+            "of math by their names, as in math.exp(x), or leave the 0-d Tensor as it is; arraygrad.primitive gives "
+            "compiled code, as a function of ctypes, its derivative. "
         )
     else:
         text += (
@@ -759,13 +762,20 @@ def _told(place, how, followed, t):
     return f"{text}Where only the bare number is meant: {how}(arraygrad.stop_gradient(t)), or t.detach()."
 
 
+def _in_other_thread(followed):
+    """What to say where a transform that follows a Tensor runs in another thread; "" elsewhere."""
+    if not followed or running_here():
+        return ""
+    return (
+        "This line runs in another thread than the transform, which adoption does not reach: call it in the "
+        "transform's own thread, where float(), functions of math and numpy.array are recorded. "
+    )
+
+
 def _adopted_or_elsewhere(followed):
     """What to say of adoption where this thread does not adopt."""
-    if followed and not running_here():
-        return (
-            "This line runs in another thread than the transform, which adoption does not reach: call it in the "
-            "transform's own thread, where float() and functions of math are recorded. "
-        )
+    if _in_other_thread(followed):
+        return _in_other_thread(followed)
     if followed:
         return "In arraygrad.grad(f, adopt=True) float() and functions of math are recorded. "
     return (
