@@ -245,8 +245,9 @@ class ClosureLook:
                 if key in LOGS or key == "keys":
                     return
                 break
-            owner, self.steady = value, self.steady and isinstance(value, types.ModuleType)
+            owner = value
             if kind == "get" and not isinstance(value, dict):
+                self.steady = False
                 value = _attribute(value, "get")
                 break
             value = _attribute(value, key) if kind == "attr" else _item(value, key)
