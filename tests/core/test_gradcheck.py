@@ -380,3 +380,51 @@ def test_of_several_given_gradients_those_that_require_grad_are_checked():
 def test_error_is_a_runtime_error_too_as_pytorchs_is():
     with pytest.raises(RuntimeError):
         gradcheck(hooked(lambda g: g * 1.5), leaf([1.0, 2.0]))
+
+
+# Functions that write into their arguments
+
+
+def doubled(x):
+    x *= 2.0
+    return np.sum(x * x)
+
+
+def by_item(x):
+    x[0] = x[1] * x[1]
+    return np.sum(x**3)
+
+
+def through_a_view(x):
+    x[:1] *= 3.0
+    return np.sum(x**3)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("f", [doubled, by_item, through_a_view])
+def test_a_function_may_write_into_its_arguments(f, order):
+    x = np.array([0.5, 0.7])
+    assert ag.gradcheck(f, [x], order=order)
+    np.testing.assert_array_equal(x, [0.5, 0.7])
+
+
+def test_a_function_may_write_into_a_constant_argument():
+    def f(c, x):
+        c *= 3.0
+        x *= c
+        return np.sum(x * x)
+
+    c = np.array([2.0, 3.0])
+    assert ag.gradcheck(f, [ag.asarray(c.copy()), ag.tensor([0.5, 0.7], requires_grad=True)])
+
+
+def test_a_wrong_rule_is_found_where_a_function_writes():
+    p = ag.primitive(lambda x: x * x)
+    p.defvjp(lambda ans, x: lambda g: g * x)
+
+    def f(x):
+        x *= 2.0
+        return np.sum(p(x))
+
+    with pytest.raises(ag.testing.GradcheckError):
+        ag.gradcheck(f, [np.array([0.5, 0.7])])

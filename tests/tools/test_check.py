@@ -485,3 +485,17 @@ def test_arguments_that_the_command_took_for_numbers_are_a_note_that_names_shape
     code, out, _ = command("loss", "--shapes", "3", "100x3")
     assert code == 0
     assert "single number" not in out
+
+
+def test_a_comma_between_the_shapes_of_two_arguments_is_told(model, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["check", f"{model}:loss", "--shapes", "3,100x3"])
+    assert "--shapes 3 100x3" in capsys.readouterr().err
+
+
+def test_a_profile_of_a_call_that_fails_names_the_shapes(model, capsys):
+    assert cli.main(["profile", f"{model}:loss"]) == 2
+    told = capsys.readouterr().err
+    assert "a plain call of" in told
+    assert "--shapes 3 100x3" in told
+    assert cli.main(["profile", f"{model}:loss", "--shapes", "3", "100x3"]) == 0

@@ -6,9 +6,11 @@ integers) or itself in the gradient; what may be meant as a floating-point numbe
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import pickle
 import types
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -121,7 +123,9 @@ def test_a_field_stays_in_the_call_and_is_none_in_the_gradient(kind, which):
     again = ag.tree_unflatten(structure, leaves)
     assert innermost(again) is innermost(tree) or which in ("sizes", "shape")
     assert ag.tree_flatten(again)[1] == structure
-    vector, back = ag.ravel_tree(tree)
+    integers = which in ("int", "zero", "numpy int", "sizes", "shape")
+    with pytest.warns(UserWarning, match="no part of the vector") if integers else contextlib.nullcontext():
+        vector, back = ag.ravel_tree(tree)
     np.testing.assert_array_equal(field(back(2 * vector), "w"), [2.0, -4.0])
     assert np.all(innermost(back(vector)) == FIELDS[which])
 
@@ -276,3 +280,34 @@ def test_a_second_derivative_has_no_block_where_there_is_no_number(kind, extra, 
     np.testing.assert_allclose(weights(weights(found)), np.diag(6.0 * w))
     assert others(found) == extra
     assert others(weights(found)) == extra
+
+
+# Vectors of containers with integers
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", [1, 0, -2, np.int64(3)])
+def test_a_vector_without_an_integer_says_so(kind, value):
+    tree = KINDS[kind](np.array([1.0, 2.0]), value)
+    with pytest.warns(UserWarning, match=f"is the integer {value} and no part of the vector: write {value}.0") as told:
+        vector, _ = ag.ravel_tree(tree)
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        followed = KINDS[kind](np.array([1.0, 2.0]), float(value))  # write 1.0
+        assert ag.ravel_tree(followed)[0].size == vector.size + 1
+
+
+@pytest.mark.parametrize("tree", [{"a": 1, "b": 2}, [3], {"a": [1, {"b": 2}]}, Open(1, 2), (np.int64(3),)])
+def test_a_vector_of_integers_alone_is_refused(tree):
+    with pytest.raises(TypeError, match=r"is the integer \d and no part of the vector: write \d.0"):
+        ag.ravel_tree(tree)
+
+
+def test_a_field_that_is_annotated_as_an_integer_is_not_told_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        vector, back = ag.ravel_tree(Annotated(1.0, 3, 4))
+    assert vector.size == 2
+    assert back(vector) == Annotated(1.0, 3, 4)

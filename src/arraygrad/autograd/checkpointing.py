@@ -173,7 +173,8 @@ class _Checkpoint:
                     raise self.differs(
                         f"value {number} that it saves contains other numbers now. Something that it reads has changed "
                         "since: a name in its closure or its module, an entry or an attribute. Pass what changes as an "
-                        "argument",
+                        "argument. Of random numbers only those of numpy.random's functions and of Generators among "
+                        "the arguments are drawn again as they were: draw others outside, and pass the numbers",
                         operations,
                     )
                 if self.places[number]() is not None:

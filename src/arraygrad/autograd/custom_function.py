@@ -1,7 +1,7 @@
 """Operations with a derivative of the user's own: `Function` and `once_differentiable`.
 
-May import: autograd.function_snapshots, engine, core.barriers, core.constant_checks, core.function, core.constructors,
-core.tensor. What a Function's ctx can do is in `function` (CustomNode).
+May import: autograd.closure_tensors, autograd.function_snapshots, engine, core.barriers, core.constant_checks,
+core.function, core.constructors, core.tensor. What a Function's ctx can do is in `function` (CustomNode).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import functools
 import inspect
 import warnings
 
+from arraygrad.autograd.closure_tensors import ClosureLook, read_beside
 from arraygrad.autograd.function_snapshots import Reader, is_holder
 from arraygrad.core.barriers import delayed_error
 from arraygrad.core.constant_checks import constants_are_compared
@@ -167,13 +168,15 @@ class Function:
         ------
         TypeError
             If the arguments don't fit forward's, or a Tensor that requires grad stands where no gradient would follow
-            it (in a list, or as a keyword-only argument).
+            it (in a list, as a keyword-only argument, or in a closure, a global or an attribute that forward reads).
         RuntimeError
             If something marked dirty is a leaf that requires grad, or was not returned.
         """
         setup = cls.setup_context is not _no_setup
         if setup or kwargs:
             args, kwargs = _bind(cls, args, kwargs, setup)
+        if is_grad_enabled():
+            _refuse_others(cls, args, kwargs, setup)
         return run_function(cls, cls._node_class, args, kwargs, setup)
 
 
@@ -197,6 +200,21 @@ def _watched(cls, backward, attributes):
 
 
 set_function(Function, _watched)
+
+
+def _refuse_others(cls, args, kwargs, setup):
+    """Raise TypeError where forward reads a Tensor that requires grad and is no argument of it."""
+    if cls.__module__.partition(".")[0] == "arraygrad":
+        return
+    known = cls.__dict__.get("_beside")
+    forward = cls.forward
+    if known is not None and known[0] == (forward, len(args)) and known[1].holds():
+        return
+    look = ClosureLook([forward], len(args) + (not setup))
+    for spelled, t in look.found:
+        if not any(t is a for a in (*args, *kwargs.values())):
+            raise read_beside(f"{cls.__name__}.forward", spelled)
+    cls._beside = ((forward, len(args)), look) if look.steady else None  # what is kept must not keep a graph alive
 
 
 def _bind(cls, args, kwargs, setup):

@@ -348,6 +348,11 @@ class Reader:
             self._left.note(self.ignored, seen.take(seen.look))
 
 
+def is_primitive(value):
+    """Whether `arraygrad.primitive` has made it."""
+    return getattr(type(value), "is_primitive", False) is True
+
+
 def is_holder(value):
     """Whether an argument or an attribute may be changed without being an array."""
     kind = type(value)
@@ -469,6 +474,11 @@ class _Look:
             self.container(path, value, lambda: enumerate(value), depth, known)
         elif isinstance(value, LIBRARY_FUNCTIONS):
             self.values[path] = library_function(value)
+        elif is_primitive(value):  # what it notes for its own rules changes in each call
+            self.values[path] = library_function(value)
+            self.steady = False
+            if depth:
+                self.function(path, value.__wrapped__, depth - 1)
         elif isinstance(value, contextvars.ContextVar):
             self.steady = False
             self.add(f"{path}.get()", value.get(None), depth)
@@ -585,7 +595,8 @@ class _Look:
         self.values[path] = code
         count = self.names[f.__name__] = self.names.get(f.__name__, 0) + 1
         place = f"{f.__name__}: " if count == 1 else f"{f.__name__} ({count}): "
-        for name in sorted(read_names(code) if self.rules else names_in(code)[0]):
+        loaded = names_in(code)[0]
+        for name in sorted(read_names(code) & loaded if self.rules else loaded):
             if name in f.__globals__:
                 self.places.append((f.__globals__, name, f.__globals__[name]))
                 self.add(place + name, f.__globals__[name], depth - 1)

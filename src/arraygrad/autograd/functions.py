@@ -1,6 +1,7 @@
 """The engine's interface, with PyTorch's names and semantics: `backward`, `grad`, and `graph` for what is behind them.
 
-May import: engine, core.exposed_memory, core.constructors, core.tensor, autograd.graph, autograd.custom_function.
+May import: engine, core.convert, core.exposed_memory, core.constructors, core.tensor, autograd.graph,
+autograd.custom_function, autograd.python_numbers.
 Everything about the arguments is checked before anything runs or changes: a call that raises here has left every
 `.grad` and every graph as it was. What only the run itself can show (an input that was not used, an error in a rule) is
 raised after it.
@@ -14,14 +15,15 @@ from collections.abc import Mapping
 from arraygrad.autograd.grad_mode import inference_mode
 from arraygrad.autograd.graph import GradientEdge
 from arraygrad.core.constructors import wrap_raw
+from arraygrad.core.convert import running_here
 from arraygrad.core.exposed_memory import raw_array
-from arraygrad.core.roots import plain_inputs, plain_roots, try_plain_backward
+from arraygrad.core.roots import plain_inputs, plain_roots, set_gradient_teller, try_plain_backward
 from arraygrad.core.tensor import Tensor, backend_of, edge_of, metadata_of
 from arraygrad.engine.engine import execute
 from arraygrad.engine.engine import set_cpu_workers as _set_cpu_workers
 from arraygrad.engine.engine import set_deterministic as _set_deterministic
 from arraygrad.engine.modes import Mode
-from arraygrad.engine.node import Edge
+from arraygrad.engine.node import Edge, is_grad_enabled
 
 __all__ = ["backward", "grad", "set_cpu_workers", "set_deterministic"]
 
@@ -73,6 +75,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if inputs is None and not create_graph and not atomic and isinstance(tensors, Tensor):
         if try_plain_backward(tensors, grad_tensors, retain_graph):  # the everyday call, t.backward()
             return
+    if not create_graph:
+        _tell_of_constants(tensors, grad_tensors)
     targets = () if inputs is None else _inputs(inputs, "backward")
     outputs = _sequence(tensors)
     grads = _root_gradients(outputs, grad_tensors)
@@ -156,6 +160,8 @@ def grad(
         )
     if allow_unused is None:
         allow_unused = materialize_grads
+    if not create_graph:
+        _tell_of_constants(outputs, grad_outputs)
     targets = _inputs(inputs, "grad")
     one = _one(outputs) if grad_outputs is None and not is_grads_batched else None
     plain = None if is_grads_batched else plain_roots(outputs, grad_outputs)
@@ -201,6 +207,17 @@ def grad(
     if isinstance(inputs, dict):
         return dict(zip(inputs, result, strict=True))
     return result
+
+
+def _tell_of_constants(outputs, grads):
+    """Warn where a gradient that is no part of the record depends on what a transform differentiates."""
+    if running_here() and is_grad_enabled():
+        from arraygrad.autograd.python_numbers import gradient_is_constant
+
+        gradient_is_constant(outputs, grads)
+
+
+set_gradient_teller(_tell_of_constants)
 
 
 def set_cpu_workers(n):

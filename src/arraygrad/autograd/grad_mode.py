@@ -26,7 +26,19 @@ __all__ = [
 ]
 
 
-class DecoratingMode(Mode):
+class _Called(type):
+    """The class of modes: `with no_grad:`, without parentheses, says what is missing."""
+
+    def __enter__(cls):
+        takes = "" if issubclass(cls, _FixedGradMode) else "..."
+        call = f"arraygrad.{cls.__name__}({takes})"
+        raise TypeError(f"{cls.__name__} is a class, and a block needs a mode of it: write `with {call}:`")
+
+    def __exit__(cls, *error):
+        return None
+
+
+class DecoratingMode(Mode, metaclass=_Called):
     """A mode for a block of code or for the calls of a function.
 
     A decorated function, generator, coroutine or asynchronous generator runs in the mode; whenever it is suspended its

@@ -152,7 +152,7 @@ def told(error, expression, libraries, entered=""):
         return f"{_OF_NUMBERS.format(found[1], _ADOPTED)}{_NUMBER}"
     if re.search(r"must be .*Tensor.*, not .*arraygrad\.|expected np\.ndarray \(got arraygrad", text):
         return f"{_WAYS['torch']}torch.from_numpy(t.numpy()) holds the values, without a gradient."
-    if re.search(r"arraygrad\.core\.tensor\.Tensor'>'? is not a valid JAX type", text):
+    if re.search(r"arraygrad\.core\.tensor\.Tensor'>'? (is not a valid JAX type|at position \d)", text):
         if "stop_gradient(" in expression:
             return "The constant of the same values is arraygrad.stop_gradient(x), which the other operations take."
         return f"{_WAYS['jax']}jax.numpy.asarray(t.numpy()) holds the values, without a gradient."
@@ -173,6 +173,13 @@ def told(error, expression, libraries, entered=""):
         )
     if text == "Object of type Tensor is not JSON serializable":
         return _OF_JSON
+    if "only a 0-d integer tensor can be an index" in text and _called_compiled(expression):
+        return f"Code that is compiled asks for a plain number here, which holds no gradient. {_NUMBER}"
     if text == "'int' object is not callable" and ".size(" in expression:
         return "The size of a Tensor is a number, as that of an array: x.size, or x.shape[0] for x.size(0)."
     return ""
+
+
+def _called_compiled(expression):
+    """Whether an expression is a call, and none of an index."""
+    return "(" in expression and "[" not in expression

@@ -1,16 +1,18 @@
 """`primitive`: a function on raw arrays with a rule of the user's own for its gradient.
 
-May import: autograd.function_snapshots, autograd.source_locations, autograd.python_numbers, core.barriers,
-core.constant_checks, core.exposed_memory, engine, core.graph_ops, core.constructors, core.tensor.
+May import: autograd.closure_tensors, autograd.function_snapshots, autograd.source_locations, autograd.python_numbers,
+core.barriers, core.constant_checks, core.exposed_memory, engine, core.graph_ops, core.constructors, core.tensor.
 """
 
 from __future__ import annotations
 
 import functools
+import warnings
 import weakref
 
+from arraygrad.autograd.closure_tensors import read_beside
 from arraygrad.autograd.function_snapshots import Reader, is_holder
-from arraygrad.autograd.python_numbers import unadopted
+from arraygrad.autograd.python_numbers import is_refused_here, unadopted
 from arraygrad.autograd.source_locations import short
 from arraygrad.core.barriers import recorded_gradients
 from arraygrad.core.constant_checks import Contents, constants_are_compared
@@ -101,6 +103,8 @@ def defvjp(f, *rules, argnums=None):
 class Primitive:
     """What `primitive` returns."""
 
+    is_primitive = True
+
     def __init__(self, f):
         functools.update_wrapper(self, f)
         self._function = f
@@ -137,7 +141,14 @@ class Primitive:
         everything = (*args, *kwargs.values())
         given = ArgumentWatch(everything, self._name) if tracked else None
         # Nothing but the list holds what the function returns: Note [Returned memory] in core/exposed_memory.pyx.
-        box = [unadopted(self._function, raw_args, raw_kwargs)]
+        try:
+            box = [unadopted(self._function, raw_args, raw_kwargs)]
+        except TypeError as error:
+            if is_refused_here(error):  # the arguments are raw, so it is another Tensor that was refused
+                error.args = read_beside(self._name, "").args
+            raise
+        if recording and _is_recorded(box[0]):
+            raise read_beside(self._name, "")
         results, kind = results_of(box, everything, bool(tracked), self._name)
         if given is not None:
             given.check()
@@ -229,7 +240,27 @@ def _pulled(name, i, rule, ans, values, kwargs, g):
         raise TypeError(
             f"{_form(name, i, rule, len(values))}, the gradient of the result, but returned {type(pull).__name__}"
         )
-    return pull(g)
+    found = pull(g)
+    if found is None:
+        _warn_of_nothing(name, i, pull)
+    return found
+
+
+def _warn_of_nothing(name, i, pull):
+    """Warn, once a place, of a function that a rule has returned and that gives no gradient."""
+    text = (
+        f"{name}.defvjp: the rule of argument {i} gave None for the gradient, and the argument requires grad: its "
+        "gradient is zero. Does it lack a return statement? Where zero is meant, give None in the place of the rule, "
+        "or return zeros"
+    )
+    code = getattr(pull, "__code__", None)
+    if code is None:
+        warnings.warn(text, UserWarning, stacklevel=2)
+    else:
+        warnings.warn_explicit(text, UserWarning, code.co_filename, code.co_firstlineno, registry=_told_of_nothing)
+
+
+_told_of_nothing = {}  # the registry of its warnings
 
 
 def _form(name, i, rule, n):
@@ -248,6 +279,13 @@ def recorded_rules(function):
     inner = held["pulled_back"].cell_contents
     held.update(zip(inner.__code__.co_freevars, inner.__closure__, strict=True))
     return held["name"].cell_contents, held["rules"].cell_contents
+
+
+def _is_recorded(result):
+    """Whether a Tensor that requires grad is in what a function of raw arrays has returned."""
+    if isinstance(result, (tuple, list)):
+        return any(map(_is_recorded, result))
+    return isinstance(result, Tensor) and result.requires_grad
 
 
 def _raw(value):

@@ -226,6 +226,29 @@ def _warn_of_let_go(t, how, frame):
     )
 
 
+def gradient_is_constant(outputs, grads):
+    """Warn of autograd.grad or backward without create_graph whose result depends on what a transform follows.
+
+    The result is a constant of the transform's gradient. Calls by arraygrad's own code know what they do.
+    """
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__") == "arraygrad.autograd.functions":
+        frame = frame.f_back
+    if frame is None or frame.f_globals.get("__name__", "").partition(".")[0] == "arraygrad":
+        return
+    several = [one if isinstance(one, (list, tuple)) else (one,) for one in (outputs, grads)]
+    if not any(is_followed(t) for ones in several for t in ones):
+        return
+    at = SourceLocation(frame)
+    warn_at(
+        at,
+        f"{at}: backward() or autograd.grad() without create_graph, of what depends on the argument of a transform "
+        "that is running: its result is a constant, and the transform's gradient lacks what depends on it. Write "
+        "arraygrad.grad(f)(x) in its place, whose result is recorded, and steps that are recorded, t = t - step * g; "
+        "or create_graph=True. Where a constant is meant, call it under arraygrad.no_grad()",
+    )
+
+
 def leaves(t, how):
     """`t`, which requires grad, gives bare values by an explicit call such as `numpy()`: the traces note it."""
     node = gradient_edge(t)[0]
@@ -448,6 +471,8 @@ def store_refused(t):
         text += f"{held}t.detach() where only the bare value is meant."
     elif at.through == "scipy":
         text += f"{way_out_of_scipy(at.called, adopting())}t.detach() where only the bare value is meant."
+    elif at.through == "pandas":
+        text += way_of("pandas", adopting()).rstrip()
     elif adopting() and numpy_is_kept():
         text += (
             f"{numpy_is_kept()}A copy in its place is a target, too, x = arraygrad.asarray(x, copy=True); t.detach() "
@@ -524,9 +549,9 @@ def conversion_refused(t, how):
     elif called in ("ndenumerate", "nditer", "flatiter"):
         text += "numpy.ndenumerate and numpy.nditer take no Tensor: loop over numpy.ndindex(x.shape), or x.flat. "
     elif made:
-        text += (
-            _OF_LISTS if adopting() else f"{_OF_LISTS[:-2]}. In arraygrad.grad(f, adopt=True) {how} does so itself. "
-        )
+        text += _OF_LISTS
+        if not adopting():
+            text += _in_other_thread(followed_by(t)) or f"In arraygrad.grad(f, adopt=True) {how} does so itself. "
     elif module.startswith("numpy.polynomial") and not adopting():
         text += "Polynomials are recorded in arraygrad.grad(f, adopt=True). "
     elif called in ("matrix", "asmatrix", "bmat"):
@@ -650,12 +675,20 @@ def _known(traces, error):
     """`error`, known to `traces` in case that another one takes its place: `TrackedCall.call`."""
     error.lost_gradient = True
     error.adopted = adopting()
+    error.of_a_transform = bool(traces)
     for trace in traces:
         if trace.refused is None:
             trace.refusals = {}
         trace.refused = error
         trace.refusals.setdefault(str(error), error)  # a loop refuses the same again and again
     return error
+
+
+def is_refused_here(error):
+    """Whether an error refuses a Tensor of the code that runs now, not of a transform that it has called."""
+    if not getattr(error, "lost_gradient", False):
+        return False
+    return not error.of_a_transform or any(trace.refused is error for trace in list(RUNNING.values()))
 
 
 def followed_by(t):
@@ -717,7 +750,8 @@ def _told(place, how, followed, t):
         text += (
             "Compiled code or a library asks for the number here, or a float() or function of math that adoption does "
             "not replace, as a class attribute or a tuple holds it, or its module compares it by `is`. Call functions "
-            "of math by their names, as in math.exp(x), or leave the 0-d Tensor as it is. "
+            "of math by their names, as in math.exp(x), or leave the 0-d Tensor as it is; arraygrad.primitive gives "
+            "compiled code, as a function of ctypes, its derivative. "
         )
     else:
         text += (
@@ -728,13 +762,20 @@ def _told(place, how, followed, t):
     return f"{text}Where only the bare number is meant: {how}(arraygrad.stop_gradient(t)), or t.detach()."
 
 
+def _in_other_thread(followed):
+    """What to say where a transform that follows a Tensor runs in another thread; "" elsewhere."""
+    if not followed or running_here():
+        return ""
+    return (
+        "This line runs in another thread than the transform, which adoption does not reach: call it in the "
+        "transform's own thread, where float(), functions of math and numpy.array are recorded. "
+    )
+
+
 def _adopted_or_elsewhere(followed):
     """What to say of adoption where this thread does not adopt."""
-    if followed and not running_here():
-        return (
-            "This line runs in another thread than the transform, which adoption does not reach: call it in the "
-            "transform's own thread, where float() and functions of math are recorded. "
-        )
+    if _in_other_thread(followed):
+        return _in_other_thread(followed)
     if followed:
         return "In arraygrad.grad(f, adopt=True) float() and functions of math are recorded. "
     return (

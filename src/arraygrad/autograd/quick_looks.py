@@ -125,7 +125,7 @@ class QuickLook:
             return
         count = self.counts[f.__name__] = self.counts.get(f.__name__, 0) + 1
         name = f.__name__ if count == 1 else f"{f.__name__} ({count})"
-        for one in read:
+        for one in read & names_in(code)[0]:  # a variable of a closure may have the name of a global
             value = names.get(one, _look_away)
             self.names.append((names, one, value))
             if type(value) not in _SETTLED and value is not _look_away:
@@ -327,7 +327,8 @@ def read_names(code):
         elif name in ("STORE_DEREF", "STORE_GLOBAL"):
             written.add(instruction.argval)
         elif isinstance(instruction.argval, types.CodeType):
-            read |= read_names(instruction.argval)
+            inner = instruction.argval  # what it finds in variables of this code is no global, and no cell of it
+            read |= {one for one in read_names(inner) if one not in code.co_cellvars or one in names_in(inner)[0]}
     return frozenset(read - written)
 
 

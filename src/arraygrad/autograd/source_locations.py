@@ -111,8 +111,8 @@ def where_text(filename, line, function, expression):
 def told_of(error):
     """Where in the program an error of a library that knows no Tensor arose, and what to write there; "" for others."""
     step = _own_step(error)
-    if step is None:
-        return ""
+    if step is None:  # the function itself is a library's
+        return told(error, "", frozenset())
     libraries = {_package(step) for step in _traceback(error)}
     text = told(error, _computed(step), libraries, _entered(step))
     return f"{_where(step)}: {text}" if text else ""

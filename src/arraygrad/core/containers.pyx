@@ -82,6 +82,9 @@ def register_container(cls, fields=None):
         for name in names:
             if not isinstance(name, str):
                 raise TypeError(f"register_container: fields must be names of attributes, got {name!r}")
+    elif not cls.__dictoffset__:
+        raise TypeError(f"register_container: instances of {cls.__name__} have no __dict__, so name the attributes "
+                        f"that are taken apart, register_container({cls.__name__}, fields=('w',))")
     _registered[cls] = names
     return cls
 

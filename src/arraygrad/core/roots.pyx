@@ -2,12 +2,19 @@
 # May import: engine.*, core.op, core.value, core.accumulators, core.nodes, core.apply.
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.engine cimport run_one
-from arraygrad.engine.node cimport Edge, Node, anomaly_in_use
+from arraygrad.engine.node cimport Edge, Node, ThreadState, anomaly_in_use, thread_state
 from arraygrad.core.apply cimport refresh
 from arraygrad.core.accumulators cimport accumulator_of
 from arraygrad.core.value cimport Backend, TensorBase
 
 cdef bint _everyday = True
+cdef object _teller = None              # see set_gradient_teller
+
+
+def set_gradient_teller(teller):
+    """Have `teller(t, gradient)` called where t.backward(gradient) runs while this thread runs a transform."""
+    global _teller
+    _teller = teller
 
 
 def set_compiled_backward(bint mode):
@@ -48,12 +55,16 @@ cdef bint plain_backward(TensorBase t, object gradient, object retain_graph) exc
     cdef Backend backend
     cdef Node root
     cdef int nr = 0, d
+    cdef ThreadState* ts
     if not _everyday or anomaly_in_use():       # anomaly mode's warnings count the frames of the general way
         return False
     if t.extra is not None:
         refresh(t)
     if not t.tracked:
         return False
+    ts = thread_state()
+    if ts.transforms and ts.grad_mode:
+        _teller(t, gradient)
     meta = t.value.meta
     backend = <Backend>meta.ops
     if gradient is None:

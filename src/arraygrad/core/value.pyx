@@ -721,8 +721,11 @@ cdef int assign_grad(TensorBase t, object value) except -1:
     if value is None:
         return set_grad(t, None)
     if not isinstance(value, TensorBase):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}: "
-                        "assign arraygrad.asarray(value)")
+        way = "assign arraygrad.asarray(value)"
+        if isinstance(value, (int, float)):
+            way = "t.grad = None stands for no gradient, arraygrad.full_like(t, value) for a number in each place"
+        raise TypeError("assigned grad expected to be a Tensor or None but got grad of type "
+                        f"{type(value).__name__}: {way}")
     if value is t:
         raise RuntimeError("can't assign Variable as its own grad")
     meta = (<TensorBase>value).value.meta

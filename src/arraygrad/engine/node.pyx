@@ -384,8 +384,9 @@ cdef class NodeHooks:
     def add(self, str kind, object hook):
         """Add a hook of a kind ("tensor_pre", "pre", "post", "post_accumulate"); returns its handle."""
         cdef dict hooks
-        if not callable(hook[1] if kind == "tensor_pre" else hook):
-            raise TypeError(f"a hook must be callable, but got {type(hook).__name__}")
+        called = hook[1] if kind == "tensor_pre" else hook
+        if not callable(called):
+            raise TypeError(f"a hook must be callable, but got {type(called).__name__}")
         with cython.critical_section(self):         # one dict per kind, and no key twice
             hooks = getattr(self, kind)
             if hooks is None:

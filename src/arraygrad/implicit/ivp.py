@@ -82,7 +82,10 @@ def solve_ivp(f, t_span, y0, args=(), *, t_eval=None, method="DOP853", rtol=1e-9
     """
     refused = {"events", "dense_output", "vectorized"}.intersection(options)
     if refused:
-        raise TypeError(f"{_NAME}: {', '.join(sorted(refused))} is not taken")
+        raise TypeError(
+            f"{_NAME}: {', '.join(sorted(refused))} is not taken here: arraygrad.scipy.integrate.solve_ivp takes what "
+            "SciPy's does, events and dense_output too, and is differentiated"
+        )
     return _solve(f, t_span, _initial(y0), args, t_eval, {"method": method, "rtol": rtol, "atol": atol}, options)
 
 

@@ -34,11 +34,13 @@ from arraygrad.implicit.stores import watching
 from arraygrad.implicit.watching import Watched
 from arraygrad.transforms.following import grad, jacobian, vjp
 from arraygrad.transforms.tracked_call import function_name, meta_of
+from arraygrad.transforms.transformed import exact
 
 __all__ = ["ConvergenceError", "fixed_point", "linear_solve", "minimize", "root", "solve_ivp"]
 
 
-def root(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
+@exact
+def root(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False, **unknown):
     """The function `solve(x0, *args)` that finds x with f(x, *args) = 0, differentiable in `args`.
 
     Parameters
@@ -82,6 +84,7 @@ def root(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
     >>> ag.grad(lambda a: solve(1.0, a))(4.0)
     0.25
     """
+    _known("implicit.root", unknown)
     _check("implicit.root", f, solver, linear_solver)
     f = array_function(f)
     watch = ("largest residual", lambda value, x: value) if verbose else None
@@ -92,7 +95,8 @@ def root(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
     return solve
 
 
-def minimize(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
+@exact
+def minimize(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False, **unknown):
     """The function `solve(x0, *args)` that finds a minimum of f(x, *args) over x, differentiable in `args`.
 
     Parameters
@@ -126,6 +130,7 @@ def minimize(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
     >>> round(ag.grad(lambda a: ridge(0.0, a))(0.5), 6)      # x = 3 / (1 + a)
     -1.333333
     """
+    _known("implicit.minimize", unknown)
     _check("implicit.minimize", f, solver, linear_solver)
     watch = ("value", lambda value, x: value) if verbose else None
 
@@ -138,7 +143,8 @@ def minimize(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
     return solve
 
 
-def fixed_point(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
+@exact
+def fixed_point(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False, **unknown):
     """The function `solve(x0, *args)` that finds x with f(x, *args) = x, differentiable in `args`.
 
     Parameters
@@ -171,6 +177,7 @@ def fixed_point(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False):
     >>> round(solve(1.0, 1.0), 6)
     0.739085
     """
+    _known("implicit.fixed_point", unknown)
     _check("implicit.fixed_point", f, solver, linear_solver)
     watch = ("last change", lambda value, x: value - x) if verbose else None
 
@@ -233,7 +240,8 @@ class _Root:
         if not moved <= self.tol * (1.0 + size):
             raise ConvergenceError(
                 f"{self.name}: the solver's result is no solution: Newton's method would move it by {moved:.3g}, "
-                f"which is more than tol={self.tol:g} allows. Solve to a smaller tolerance, or pass a larger tol"
+                f"which is more than tol={self.tol:g} allows. Have the solver go on to a smaller tolerance of its own: "
+                "a gradient is no better than the solution that it is taken at"
             )
 
     def _check_isolated(self, matrix, x, args, w, g):
@@ -301,9 +309,21 @@ def _solve(name, residual_of, f, solver, x0, args, linear_solver, tol, watch):
     return float(found) if number else found
 
 
+def _known(name, unknown):
+    if unknown:
+        keyword = next(iter(unknown))
+        raise TypeError(
+            f"{name}() got an unexpected keyword argument {keyword!r}: the arguments of f are given to the function "
+            f"that it makes, {name}(f)(x0, *args), and options of SciPy's to a solver, {name}(f, lambda fun, x0: ...)"
+        )
+
+
 def _check(name, f, *solvers):
     if not callable(f):
         raise TypeError(f"{name}: f must be callable, got {type(f).__name__}")
     for solver in solvers:
         if solver is not None and not callable(solver):
-            raise TypeError(f"{name}: a solver must be callable, as solver(fun, x0), got {type(solver).__name__}")
+            raise TypeError(
+                f"{name}: a solver must be callable, as solver(fun, x0), got {type(solver).__name__}; {name} makes a "
+                f"function, {name}(f)(x0, *args), which takes the starting point and the arguments of f"
+            )

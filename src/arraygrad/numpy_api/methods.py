@@ -580,7 +580,10 @@ def install():
             function.__module__ = Tensor.__module__
     install_methods({**from_table, **METHODS})
     install_hints({name: Hint(name) for name in HINTED})
-    MADE_BY[Tensor] = "use arraygrad.tensor(data), or arraygrad.asarray(array) without a copy"
+    MADE_BY[Tensor] = (
+        "use arraygrad.tensor(data) for a new leaf, and in a function that is differentiated arraygrad.asarray(data), "
+        "which is recorded"
+    )
     public = {name: member for name, member in vars(Tensor).items() if not name.startswith("_")}
     for member, name in {member: name for name, member in public.items()}.items():  # conj has two names
         document(member, documented(f"Tensor.{name}", member.__doc__, "numpy_api"))

@@ -354,10 +354,10 @@ def _warn_precision(leaves, tolerance):
 
 
 def _results(f, leaves):
-    """The results of f that depend on the inputs, in order."""
+    """The results of f that depend on the inputs, in order. f may write into its arguments."""
     try:
         with enable_grad():
-            found = flatten(f(*leaves))[0]
+            found = flatten(_called(f, leaves))[0]
     except Exception as error:
         cause = error.__cause__
         if not hasattr(cause, "lost_gradient"):
@@ -367,6 +367,16 @@ def _results(f, leaves):
     if cause is not None:  # NumPy wraps a refusal, which says what to do
         raise cause
     return [out for out in found if isinstance(out, Tensor) and out.requires_grad]
+
+
+def _called(f, leaves):
+    """What f gives for the leaves, or for recorded copies of them where it writes into them."""
+    try:
+        return f(*[leaf if leaf.requires_grad else leaf.copy() for leaf in leaves])
+    except RuntimeError as error:
+        if "leaf Variable that requires grad is being used in an in-place operation" not in str(error):
+            raise
+    return f(*[leaf.copy() for leaf in leaves])
 
 
 def _outputs(f, leaves):

@@ -118,6 +118,11 @@ def shape(text: str) -> tuple[int, ...]:
     """The shape that a text like 3x4, 5 or 0d says."""
     if text == "0d":
         return ()
+    if "x" in text and "," in text:
+        raise argparse.ArgumentTypeError(
+            f"expected a shape like 3x4, 5 or 0d, got {text!r}: a space stands between the shapes of two arguments, "
+            f"--shapes {text.replace(',', ' ')}"
+        )
     try:
         sizes = tuple(int(size) for size in re.split("[x,]", text))
     except ValueError:

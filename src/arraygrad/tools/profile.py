@@ -12,7 +12,7 @@ import numpy
 import arraygrad
 from arraygrad.adoption.setting import adopted
 from arraygrad.core.containers import flatten, unflatten
-from arraygrad.tools.check_inputs import differentiated, load, make_inputs
+from arraygrad.tools.check_inputs import CannotCheck, differentiated, load, make_inputs
 
 __all__ = ["run"]
 
@@ -22,6 +22,13 @@ def run(options):
     function, _ = load(options.target)
     args, kwargs = make_inputs(function, options)
     argnums = differentiated(function, args) if options.argnums is None else tuple(options.argnums)
+    try:
+        function(*args, **kwargs)
+    except Exception as error:
+        raise CannotCheck(
+            f"a plain call of {options.target} raises {type(error).__name__}: {error}. "
+            "--shapes gives the shape of each argument, as in --shapes 3 100x3; without it each is a single number"
+        ) from error
     both = _value_and_gradient(adopted(function, options.adopt), args, kwargs, argnums)
     start = time.perf_counter()
     function(*args, **kwargs)

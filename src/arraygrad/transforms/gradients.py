@@ -24,6 +24,7 @@ they have in common:
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 
 import numpy
@@ -764,7 +765,8 @@ def _linearize(name, f, primals, adopt):
             f"{name}: primals must be a tuple of the arguments, got {type(primals).__name__}: {name}(f, (x,), (v,))"
         )
     _check_given(name, f, primals, "value, push = linearize(f, x)" if name == "linearize" else "jvp(f, (x,), (v,))")
-    tracked = TrackedCall(name, f, tuple(primals), tuple(range(len(primals)))).call()
+    with one_by_one(name, primals) if name == "linearize" else contextlib.nullcontext():
+        tracked = TrackedCall(name, f, tuple(primals), tuple(range(len(primals)))).call()
     pushforward = _Pushforward(tracked)
 
     def push(tangents, keep_graph):

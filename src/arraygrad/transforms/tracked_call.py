@@ -655,10 +655,12 @@ def _positions(name, function, argnums, n_args):
                 "make the numbers its parameters, lambda x: ..., and call the result with their values"
             )
         if not -n_args <= argnum < n_args:
+            chosen = parameter_name(function, argnum) if argnum >= 0 else ""
+            chosen = chosen if chosen.isidentifier() else _any_name(function)
             raise TypeError(
                 f"{name}: argnums has {argnum}, but '{function_name(function)}' was called with {n_args} "
                 f"positional argument{'s' * (n_args != 1)}: pass the arguments to differentiate by position, or choose "
-                f"them by name, argnames={_any_name(function)!r}. Positions count from 0"
+                f"them by name, argnames={chosen!r}. Positions count from 0"
             )
         positions.append(argnum % n_args)
     if len(set(positions)) != len(positions):

@@ -6,13 +6,15 @@ May import: core.containers, core.tensor, transforms.tracked_call, transforms.wh
 
 from __future__ import annotations
 
+import warnings
+
 import numpy
 
 from arraygrad.core.containers import LEAF, align, flatten, leaf_names, register_container, stands_for, unflatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.transforms.tracked_call import give_back, meta_of
 from arraygrad.transforms.tracked_call_base import NUMBER, RAW, SCALAR, TENSOR
-from arraygrad.transforms.whole import STATIC_TYPES, is_static, is_whole, may_stay
+from arraygrad.transforms.whole import STATIC_TYPES, is_count, is_static, is_whole, may_stay
 
 __all__ = ["ravel_tree", "register_container", "tree_flatten", "tree_leaves", "tree_map", "tree_unflatten"]
 
@@ -229,7 +231,8 @@ def ravel_tree(tree):
     ----------
     tree : object
         A container as of `tree_map`, whose leaves are arrays of one library, Tensors and Python floats or complex
-        numbers. What belongs to the structure stays in it, as in `tree_flatten`: integers, too.
+        numbers. What belongs to the structure stays in it, as in `tree_flatten`: integers, too. A warning tells
+        of integers, which may be meant as 3.0, but for fields that a class annotates as integers.
 
     Returns
     -------
@@ -242,8 +245,8 @@ def ravel_tree(tree):
     Raises
     ------
     TypeError
-        If the tree is an integer, a leaf is no array, real and complex leaves are mixed, or the leaves are of several
-        libraries.
+        If the tree holds integers and nothing else, a leaf is no array, real and complex leaves are mixed, or the
+        leaves are of several libraries.
         By `back`: if a vector for a real tree is complex.
     ValueError
         By `back`: if the vector has another length.
@@ -266,6 +269,7 @@ def ravel_tree(tree):
     ]  # fmt: skip
     parts = [_Part(leaf, structure, i) for i, leaf in enumerate(leaves) if not static[i]]
     kept = [leaf if stays else None for leaf, stays in zip(leaves, static, strict=True)]
+    _tell_of_integers(leaves, structure, static, not parts)
     if not parts:
         return numpy.zeros(0), lambda vector: _checked(vector, 0) and unflatten(structure, kept)
     ops = next((part.meta.ops for part in parts if part.kind != NUMBER), parts[0].meta.ops)
@@ -310,6 +314,37 @@ def ravel_tree(tree):
         return found[0] if structure is LEAF else unflatten(structure, found)
 
     return vector, back
+
+
+def _tell_of_integers(leaves, structure, static, alone):
+    """Warn of integers that are no part of a vector.
+
+    Raises
+    ------
+    TypeError
+        If an integer is there and nothing is part of the vector (`alone`).
+    """
+    found = [
+        i
+        for i, leaf in enumerate(leaves)
+        if static[i] and isinstance(leaf, (int, numpy.integer)) and not (is_static(leaf) or is_count(structure, i))
+    ]
+    if not found:
+        return
+    names = leaf_names(structure, "tree")
+    told = [f"{names[i]} is the integer {leaves[i]} and no part of the vector: write {leaves[i]}.0" for i in found]
+    if alone:
+        raise TypeError(
+            f"ravel_tree: {told[0]} if it is meant as a number that varies; nothing else in the tree is part of it, "
+            "as an integer has no derivative"
+        )
+    more = f" (and {len(told) - 3} more integers)" if len(told) > 3 else ""
+    warnings.warn(
+        f"ravel_tree: {'; '.join(told[:3])}{more}. An integer that is a count or an index stays as it is without this "
+        "warning where it is kept out of the tree",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 class _Part:

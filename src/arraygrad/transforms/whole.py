@@ -23,7 +23,7 @@ import numpy
 from arraygrad.core.containers import LEAF
 from arraygrad.core.tensor import Tensor, backend_of, metadata_of
 
-__all__ = ["STATIC_TYPES", "is_static", "is_whole", "may_stay"]
+__all__ = ["STATIC_TYPES", "is_count", "is_static", "is_whole", "may_stay"]
 
 STATIC_TYPES = (type(None), bool, str, bytes, type)
 
@@ -69,8 +69,27 @@ def may_stay(structure, leaves, i):
     return not isinstance(leaves[i], int) or not _is_float(parent.type, name)
 
 
+def is_count(structure, i):
+    """Whether leaf `i` of a container is a field that its class annotates as an integer."""
+    parent = name = None
+    while structure.kind != "leaf":
+        parent = structure
+        for key, child in zip(parent.keys, parent.children, strict=True):
+            if i < child.n_leaves:
+                structure, name = child, key
+                break
+            i -= child.n_leaves
+    return parent is not None and "int" in _words(parent.type, name)
+
+
 def _is_float(cls, name):
     """Whether a field of a class is annotated as a float or complex number, and not as an integer."""
+    words = _words(cls, name)
+    return bool(words & {"float", "complex"}) and "int" not in words
+
+
+def _words(cls, name):
+    """The words of the annotation of a field; an empty set where there is none."""
     for base in cls.__mro__ if cls is not None else ():
         try:
             annotation = inspect.get_annotations(base).get(name)
@@ -78,6 +97,5 @@ def _is_float(cls, name):
             continue
         if annotation is not None:
             text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", None)
-            words = set(re.findall(r"\w+", text if text and "|" not in repr(annotation) else repr(annotation)))
-            return bool(words & {"float", "complex"}) and "int" not in words
-    return False
+            return set(re.findall(r"\w+", text if text and "|" not in repr(annotation) else repr(annotation)))
+    return set()
