@@ -15,6 +15,7 @@ ARRAYGRAD_JOBS=n                             modules compiled at a time (default
 C++ and .pyx code find the macro ARRAYGRAD_DEBUG defined in a debug build, and only there.
 """
 
+import collections
 import functools
 import importlib
 import os
@@ -90,6 +91,10 @@ def macros() -> list[tuple[str, str | None]]:
     """Preprocessor definitions of this kind of build."""
     defined: list[tuple[str, str | None]]
     defined = [("ARRAYGRAD_DEBUG", "1")] if DEBUG else [("CYTHON_WITHOUT_ASSERTIONS", "1"), ("NDEBUG", None)]
+    if not MSVC:
+        # Cython compresses each module's strings by itself. A wheel compresses all together, to half of that, and an
+        # import has nothing to unpack.
+        defined.append(("CYTHON_COMPRESS_STRINGS", "0"))
     if TRACE:
         # sys.monitoring (Python 3.13 and later) does not report .pyx lines to coverage; the older interface does.
         defined += [("CYTHON_TRACE", "1"), ("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
@@ -110,7 +115,7 @@ def compiler_flags() -> list[str]:
         flags += ["-g", "-O0"]
     else:
         # -Os makes an eager call 1.5 times slower, -O2 kernels up to twice.
-        flags += ["-g0", "-O3", "-ffunction-sections", "-include", str(ERROR_PATHS)]
+        flags += ["-g0", "-O3", "-ffunction-sections", "-fdata-sections", "-include", str(ERROR_PATHS)]
         flags += ["-fno-plt"] * (sys.platform == "linux")  # calls of Python's functions without a table of jumps
     # Debugging keeps assert() of C headers even where Python's own flags switch it off.
     return flags + ["-UNDEBUG"] * DEBUG
@@ -368,7 +373,9 @@ class BuildExt(build_ext):
         with ThreadPoolExecutor(self.parallel or 1) as executor:
             objects = sorted(path for paths in executor.map(self.compiled, library.modules) for path in paths)
         path = self.get_ext_fullpath(library.name)
-        if self.force or newer_group(objects, path):
+        # Builds in place and wheels are linked in one folder.
+        kind = write("link.txt", "in place\n" if self.keeps_names else "for a wheel\n")
+        if self.force or newer_group([*objects, str(kind)], path):
             self.compiler.link_shared_object(
                 objects,
                 path,
@@ -461,6 +468,23 @@ APPEND = re.compile(
 
 PYTHON = '#include "Python.h"'
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+# A type of another module, with the table of its methods, where a module takes both as it starts.
+TYPE = re.compile(
+    r"  __pyx_mstate->(__pyx_ptype_\w+) = __Pyx_ImportType_\w+\((?:(?!__Pyx_ImportType_\w+\().)*?\);"
+    r" if \(!__pyx_mstate->\1\) __PYX_ERR\([^)]*\)\n"
+    r"(?:  if \(unlikely\(__Pyx_GetVtable\(__pyx_mstate->\1, \(void\*\*\)&(__pyx_vtabptr_\w+)\) != 1\)\)"
+    r" __PYX_ERR\([^)]*\)\n)?",
+    re.DOTALL,
+)
+TABLE = re.compile(r"^static struct \w+ \*(__pyx_vtabptr_\w+);\n", re.MULTILINE)
+TYPE_NAME = re.compile(r"__pyx_(?:ptype|vtabptr)_\w+")
+# Where each type stands besides: a field for it, which is cleared and visited, and a variable for the table.
+FIELD = re.compile(
+    r"^    PyTypeObject \*(__pyx_ptype_\w+);$"
+    r"|^  Py_(?:CLEAR\(clear_module_state|VISIT\(traverse_module_state)->(__pyx_ptype_\w+)\);$"
+    r"|^static struct \w+ \*(__pyx_vtabptr_\w+);$",
+    re.MULTILINE,
+)
 # How Cython imports each module that it cimports from.
 IMPORT = re.compile(r'PyImport_ImportModule\((?="arraygrad\.|__Pyx_BUILTIN_MODULE_NAME\))')
 
@@ -484,11 +508,32 @@ def cythonized(modules: list[Extension], jobs: int) -> list[Extension]:
     return cythonize(library, **options) + cythonize(others, **options, **shared)
 
 
+def without_unused_types(text: str) -> str:
+    """The C++ of a module that takes no type which it does not use.
+
+    Cython takes all types of each .pxd that a module cimports from. Nine in ten are of no use to it, and take room and
+    time as it starts. The other module is imported as before.
+    """
+    uses = collections.Counter(TYPE_NAME.findall(text))
+    uses.subtract("".join(names) for names in FIELD.findall(text))
+    unused = set()
+
+    def kept(found: re.Match[str]) -> str:
+        own = collections.Counter(TYPE_NAME.findall(found[0]))
+        if any(uses[name] > own[name] for name in filter(None, found.groups())):
+            return found[0]
+        unused.add(found[2])
+        return ""
+
+    left = TYPE.sub(kept, text)
+    return TABLE.sub(lambda found: "" if found[1] in unused else found[0], left)
+
+
 def mended(modules):
     """The modules, with the C++ that Cython wrote mended.
 
     It is made safe where there is no memory for a list, and it imports modules of the package by a function of the
-    library's: Note [Loading] in src/arraygrad/_compiled.pyx.
+    library's (Note [Loading] in src/arraygrad/_compiled.pyx) and only the types that it uses.
     """
     for module in modules:
         for path in map(Path, module.sources):
@@ -498,6 +543,7 @@ def mended(modules):
                 good, count = IMPORT.subn("arraygrad_import_module(", good) if module.name != LIBRARY else (good, 0)
                 if count:
                     good = good.replace(PYTHON, f'{PYTHON}\n#include "module_import.hpp"', 1)
+                good = without_unused_types(good)
                 if good != text:
                     path.write_text(good, encoding="utf-8")
     return modules

@@ -67,6 +67,29 @@ def test_each_module_has_the_options_of_one_kind(build):
     assert kinds["arraygrad.core.exports"] == ("-Os",)
 
 
+def test_a_module_takes_the_types_of_others_that_it_uses(build):
+    def taken(name, line):
+        return (
+            f'  __pyx_mstate->__pyx_ptype_{name} = __Pyx_ImportType_3_3_1(__pyx_t_1, "m", "{name}",\n'
+            f"  #if X\n  sizeof(struct {name}), 8,\n  #endif\n"
+            f"  Warn); if (!__pyx_mstate->__pyx_ptype_{name}) __PYX_ERR(0, {line}, __pyx_L1_error)\n"
+            f"  if (unlikely(__Pyx_GetVtable(__pyx_mstate->__pyx_ptype_{name}, (void**)&__pyx_vtabptr_{name}) != 1))"
+            f" __PYX_ERR(0, {line}, __pyx_L1_error)\n"
+        )
+
+    def module(taken, tables, body):
+        state = "".join(
+            f"    PyTypeObject *__pyx_ptype_{n};\n  Py_CLEAR(clear_module_state->__pyx_ptype_{n});\n"
+            f"  Py_VISIT(traverse_module_state->__pyx_ptype_{n});\n"
+            for n in "ABC"
+        )
+        return "".join(f"static struct V *__pyx_vtabptr_{n};\n" for n in tables) + state + taken + body
+
+    body = "f(__pyx_ptype_B); __pyx_vtabptr_C->g();\n"
+    whole = module(taken("A", 1) + taken("B", 2) + taken("C", 3), "ABC", body)
+    assert build.without_unused_types(whole) == module(taken("B", 2) + taken("C", 3), "BC", body)
+
+
 @pytest.mark.parametrize("what", ["DEBUG", "SANITIZE", "MSVC"])
 def test_other_builds_are_as_they_are(build, monkeypatch, what):
     monkeypatch.setattr(build, what, "address" if what == "SANITIZE" else True)

@@ -33,3 +33,17 @@ anp.interp(t, t)  # error
 special.gammaln(t).unsqueeze(0)  # error
 stats.norm.logpdf(t).add(1.0)  # error
 anp.array([1.0]).cuda()  # error
+ag.sum(t, axis="rows")  # error
+t.mean(axis="rows")  # error
+ag.tensor([1.0], require_grad=True)  # error
+ag.grad(loss, argnum=1)  # error
+ag.grad(loss, argnums="w")  # error
+ag.value_and_grad(loss)(w, 1.0).sum()  # error
+t.backward(retain=True)  # error
+ag.matmul(t)  # error
+ag.hessian(loss)(w, 1.0).backward()  # error
+ag.jvp(loss, (w, 1.0))  # error
+ag.where(t > 0, t)  # error
+ag.stack([t], dim=0)  # error
+total: str = t.sum()  # error
+t.requires_grad_("no")  # error
