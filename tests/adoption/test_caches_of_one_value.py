@@ -542,6 +542,16 @@ def test_an_iteration_that_begins_at_its_solution_is_told(body, size, start, x, 
             "            if abs(new - self.last) < 1e-12:\n                return new * x\n"
             "            self.last = new\n"
         ),
+        # quotients of two values of the same call
+        (
+            "\n        z = x\n        for _ in range(60):\n            new = 0.5 * (z + 2.0 * x / z)\n"
+            "            if abs(1.0 - new / z) < 6e-16:\n                break\n            z = new\n        return new\n"
+        ),
+        (
+            "\n        self.v = x\n        for _ in range(60):\n            old = self.v\n"
+            "            self.v = 0.5 * (old + 2.0 * x / old)\n            if abs(self.v / old - 1.0) < 6e-16:\n"
+            "                break\n        return self.v\n"
+        ),
     ],
 )
 def test_iterations_from_other_starts_are_silent(body):

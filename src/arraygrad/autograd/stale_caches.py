@@ -30,7 +30,15 @@ import numpy
 
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.python_numbers import is_followed, number_warnings_are_off
-from arraygrad.autograd.source_locations import SourceLocation, is_ours, own_frame, parsed, source_of, warn_at
+from arraygrad.autograd.source_locations import (
+    SourceLocation,
+    is_ours,
+    object_of,
+    own_frame,
+    parsed,
+    source_of,
+    warn_at,
+)
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor, edge_of
@@ -187,18 +195,20 @@ def _subtracts_a_number(frame):
         isinstance(part, ast.BinOp)
         and isinstance(part.op, ast.Sub)
         and any(isinstance(side, ast.Constant) for side in (part.left, part.right))
-        and not any(_divides_names(side) for side in (part.left, part.right))
+        and not any(_divides_names(side, frame) for side in (part.left, part.right))
         for part in ast.walk(node)
     )
 
 
-def _divides_names(node):
-    """Whether syntax is that of `x / self.last`, which is compared with one."""
-    return (
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.Div)
-        and not any(isinstance(side, ast.Constant) for side in (node.left, node.right))
-    )
+def _divides_names(node, frame):
+    """Whether syntax is that of `x / self.last`, which is compared with one, and not that of two followed values."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)):
+        return False
+    sides = node.left, node.right
+    if any(isinstance(side, ast.Constant) for side in sides):
+        return False
+    values = [object_of(side, frame) for side in sides]
+    return not all(isinstance(value, Tensor) and is_followed(value) for value in values)
 
 
 def _is_special(value):
