@@ -545,7 +545,7 @@ def test_an_iteration_that_begins_at_its_solution_is_told(body, size, start, x, 
         # quotients of two values of the same call
         (
             "\n        z = x\n        for _ in range(60):\n            new = 0.5 * (z + 2.0 * x / z)\n"
-            "            if abs(1.0 - new / z) < 6e-16:\n                break\n            z = new\n        return new\n"
+            "            if abs(1.0 - new / z) < 6e-16:\n                return new\n            z = new\n"
         ),
         (
             "\n        self.v = x\n        for _ in range(60):\n            old = self.v\n"

@@ -382,6 +382,7 @@ class _Look:
             self.seen, self.followed = {}, {}  # id -> object or function, alive
             self.names = {}  # of functions -> how many have it
             self.leaves, self.direct = set(), set()  # paths of the arguments; of what functions hold, and tuples of it
+            self.inside = 0  # how many objects and containers that a program may write to lead to what is looked at
             self.cells = {}  # path -> id of the cell that stands there
             # Where values stand: (dict, name, value), (cell, value). `steady`: nothing else can change.
             self.places, self.contents, self.steady = [], [], not holders
@@ -469,9 +470,10 @@ class _Look:
         elif isinstance(value, (*FUNCTIONS, _CACHED)) or called_by(value) is not None:
             self.function(path, value, depth)
         elif isinstance(value, (dict, collections.abc.MutableMapping)):
-            self.container(path, value, value.items, depth, known)
+            self.within(self.container, path, value, value.items, depth, known)
         elif isinstance(value, _ROWS):
-            self.container(path, value, lambda: enumerate(value), depth, known)
+            look = self.container if isinstance(value, tuple) else functools.partial(self.within, self.container)
+            look(path, value, lambda: enumerate(value), depth, known)
         elif isinstance(value, LIBRARY_FUNCTIONS):
             self.values[path] = library_function(value)
         elif is_primitive(value):  # what it notes for its own rules changes in each call
@@ -486,7 +488,15 @@ class _Look:
             self.values[path] = value
             self.steady = False
             if depth and not known:
-                self.object(path, value, depth)
+                self.within(self.object, path, value, depth)
+
+    def within(self, look, *given):
+        """look(*given) of what a copy would be another thing than the program's, which it may write to."""
+        self.inside += 1
+        try:
+            look(*given)
+        finally:
+            self.inside -= 1
 
     def container(self, path, value, items, depth, known):
         self.steady = False
@@ -546,6 +556,11 @@ class _Look:
                     break  # what super() calls may matter, other values are hidden by the first
                 self.add(f"{path}.{name}" if not i else f"{base.__name__}.{name}", member, depth - 1)
 
+    def note_direct(self, path):
+        """Note a path of what a function holds, unless an object or a list leads to the function."""
+        if not self.inside:
+            self.direct.add(path)
+
     def function(self, path, f, depth):
         """What a function finds in its closure, its globals, its defaults and its object."""
         if compares_itself(f) or not depth:
@@ -553,7 +568,7 @@ class _Look:
         if isinstance(f, functools.partial):
             self.steady = False
             for key, part in (*enumerate(f.args), *f.keywords.items()):
-                self.direct.add(f"{path}({key})")
+                self.note_direct(f"{path}({key})")
                 self.add(f"{path}({key})", part, depth - 1)
             self.function(path, f.func, depth - 1)
             return
@@ -603,14 +618,14 @@ class _Look:
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             if self.rules and name not in read_names(code):
                 continue
-            self.direct.add(place + name)
+            self.note_direct(place + name)
             self.cells[place + name] = id(cell)
             for part in contents_of(cell):
                 self.contents.append((cell, part))
                 if part is not f:
                     self.add(place + name, part, depth - 1)
         for key, part in (*enumerate(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).items()):
-            self.direct.add(f"{place}default {key!r}")
+            self.note_direct(f"{place}default {key!r}")
             self.add(f"{place}default {key!r}", part, depth - 1)
         for name in sorted(self.attributes & f.__dict__.keys()):
             self.add(f"{path}.{name}", f.__dict__[name], depth - 1)

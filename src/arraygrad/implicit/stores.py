@@ -173,8 +173,7 @@ class _Stores:
                     self._value(name, value, depth)
                 elif name in space and isinstance(value, (type(None), float, complex, numpy.inexact)):
                     self._note(name, (id(space), name), functools.partial(_named, space, name))
-            if f.__dict__:
-                self._value(code.co_name, f.__dict__, depth)
+            self._value(code.co_name, f.__dict__, depth)
         else:
             self._value(type(f).__name__, f, depth)
 
