@@ -14,7 +14,6 @@ Guarded by tests/numpy_api/test_overlapping_results.py.
 
 import numpy
 
-from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.convert import place
 from arraygrad.core.exposed_memory import raw_handle
 from arraygrad.core.tensor import Tensor
@@ -26,6 +25,8 @@ def refuse_overlap(name, function, target, args, kwargs):
     """Raise TypeError if `function(target, *args, **kwargs)` reads what it has written to `target`."""
     if not isinstance(target, Tensor) or not target.ndim:
         return
+    from arraygrad.core.containers import flatten  # which takes more modules than anything else here
+
     leaves, structure = flatten(((target, *args), kwargs))
     arrays = [raw_handle(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
     written = raw_handle(target)
@@ -59,6 +60,8 @@ def _random(arrays):
 
 def _alike(function, structure, arrays, shared, together):
     """Whether the function writes the same into arrays that overlap as into arrays apart."""
+    from arraygrad.core.containers import unflatten
+
     apart = [a.copy(order="K") for a in together]
     written = []
     for given in (apart, together):

@@ -113,7 +113,7 @@ class Recorded:
 
     def __pow__(self, n, modulus=None):
         if modulus is not None:
-            raise NotImplementedError("modulus not supported")
+            return self._value.__pow__(n, modulus)  # SciPy says that it takes none
         power = np.asarray(raw(n))
         if power.size == 1 and power in (-1, 0, 1):
             # SciPy takes these as they are: other powers have the quaternion of the smallest angle.
