@@ -39,7 +39,8 @@ TAKEN = """
     autograd autograd.functions autograd.grad_mode autograd.graph backends backends.numpy backends.numpy.triangular core
     engine engine.later engine.lifecycle engine.modes namespaces namespaces.bind namespaces.dispatch
     namespaces.docstrings namespaces.namespace numpy_api numpy_api.cupy numpy_api.handlers numpy_api.methods
-    numpy_api.more_methods numpy_api.overlaps ops ops._axes ops._creation ops._diagonals ops._elementwise ops._factorizations ops._helpers
+    numpy_api.more_methods numpy_api.overlaps
+    ops ops._axes ops._creation ops._diagonals ops._elementwise ops._factorizations ops._helpers
     ops._norms ops._products ops._scans ops._scatter ops._solvers ops._windows ops.beyond ops.creation ops.data_type
     ops.elementwise ops.fft ops.indexing ops.internal ops.kinds ops.linalg ops.linear_algebra ops.manipulation
     ops.searching ops.set ops.sorting ops.special ops.statistical ops.utility _first_use _hints _interpreter
