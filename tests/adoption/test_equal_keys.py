@@ -36,6 +36,12 @@ SETS = {
     "    return sum(k * n * n for k, n in d.items())",
     "defaultdict": "d = collections.defaultdict(list)\n    for v in (a, b):\n        d[v].append(1.0)\n"
     "    return sum(k * len(n) ** 2 for k, n in d.items())",
+    "counted where it is": "d = {}\n    for v in (a, b):\n        if v in d:\n            d[v] += 1\n        else:\n"
+    "            d[v] = 1\n    return sum(k * n * n for k, n in d.items())",
+    "tuples counted": "d = collections.Counter()\n    for k in ((a, 1), (b, 1)):\n        d[k] += 1\n"
+    "    return sum(k[0] * n * n for k, n in d.items())",
+    "tuples in a defaultdict": "d = collections.defaultdict(int)\n    for v in (a, b):\n        k = (1, v)\n"
+    "        d[k] += 1\n    return sum(k[1] * n * n for k, n in d.items())",
     "get": "d = {}\n    for v in (a, b):\n        d[v] = d.get(v, 0) + 1\n"
     "    return sum(k * n * n for k, n in d.items())",
     "setdefault": "d = {}\n    for v in (a, b):\n        d.setdefault(v, []).append(v)\n"

@@ -3,6 +3,7 @@
 Imports arraygrad, arraygrad.scipy, autograd.function_snapshots.
 """
 
+import array
 import contextvars
 import fractions
 import functools
@@ -242,6 +243,10 @@ class Base:
         self.spline = interpolate.CubicSpline(np.arange(4.0), np.arange(4.0))
         self.weight = fractions.Fraction(1, 2)
         self.setting = 2.0
+        self.table = {"k": 2.0}
+        self.shown, self.rows, self.get = types.MappingProxyType(self.table), self.table.values(), self.table.get
+        self.numbers, self.octets = array.array("d", [2.0]), bytearray(b"2")
+        self.window = memoryview(self.octets)
 
     def __getitem__(self, i):
         return self.stack[i]
@@ -306,6 +311,16 @@ CHANGES = {
     "an attribute of a function": (lambda m: plain_function, lambda m: setattr(plain_function, "rate", 3.0)),
     "a descriptor": (lambda m: lambda a, x: a * x * m.setting, lambda m: setattr(m, "setting", 3.0)),
     "what __getitem__ reads": (lambda m: lambda a, x: a * x * m[0], lambda m: m.stack.__setitem__(0, 3.0)),
+    "a read-only view of a dict": (
+        lambda m: lambda a, x: a * x * m.shown["k"], lambda m: m.table.__setitem__("k", 3.0)),
+    "the values of a dict": (
+        lambda m: lambda a, x: a * x * sum(m.rows), lambda m: m.table.__setitem__("k", 3.0)),
+    "a bound method of a dict": (
+        lambda m: lambda a, x: a * x * m.get("k"), lambda m: m.table.__setitem__("k", 3.0)),
+    "an array of the standard library": (
+        lambda m: lambda a, x: a * x * m.numbers[0], lambda m: m.numbers.__setitem__(0, 3.0)),
+    "a bytearray": (lambda m: lambda a, x: a * x * m.octets[0], lambda m: m.octets.__setitem__(0, 3)),
+    "a memoryview": (lambda m: lambda a, x: a * x * m.window[0], lambda m: m.octets.__setitem__(0, 3)),
     "what a helper is given": (lambda m: lambda a, x: helped(a, x, m), lambda m: setattr(m, "rate", 3.0)),
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ import types
 
 import numpy
 
-from arraygrad.adoption.builtin_answers import CLASSES, has_tensor
+from arraygrad.adoption.builtin_answers import CLASSES, has_tensor, made_float
 from arraygrad.adoption.code import imported, names_in
 from arraygrad.adoption.either import Either, EitherClass
 from arraygrad.adoption.exchange import is_on
@@ -132,11 +132,22 @@ def _gate(real, ours):
     if isinstance(real, numpy.ufunc):
         return _of_ufunc(real, ours)
 
+    gives_floats = real.__name__ in _FLOATS
+
     @functools.wraps(real)
     def function(*args, **kwargs):
-        return (ours if is_on() else real)(*args, **kwargs)
+        if not is_on():
+            return real(*args, **kwargs)
+        found = ours(*args, **kwargs)
+        if gives_floats:
+            made_float(found[0] if type(found) is tuple else found)
+        return found
 
     return function
+
+
+# Functions whose results, or the first of them, are Python's floats, and no scalars of NumPy's.
+_FLOATS = frozenset("quad dblquad nquad tplquad brentq brenth bisect ridder splint".split())
 
 
 def _of_ufunc(real, ours):

@@ -20,7 +20,10 @@ _MOST = 100  # so many functions are followed
 
 def compares_itself(f):
     """Whether `kept` made it: what holds it leaves the copy and the comparison to it."""
-    return getattr(f, "compares_itself", False) is True
+    try:
+        return getattr(f, "compares_itself", False) is True
+    except Exception:  # an object whose attributes are items, which raises what a dict does
+        return False
 
 
 def called_by(f):

@@ -8,6 +8,7 @@ Begin reading at `kept`; Note [Function snapshots] says what is kept and what is
 
 from __future__ import annotations
 
+import array
 import collections
 import collections.abc
 import contextvars
@@ -93,6 +94,8 @@ __all__ = [
 
 _PLAIN = (int, float, complex, str, bytes, type(None), numpy.generic)
 _ROWS = (list, tuple, set, frozenset, collections.deque)
+_VIEWS = (collections.abc.KeysView, collections.abc.ValuesView, collections.abc.ItemsView)
+_BUFFERS = (bytearray, memoryview, array.array)
 _THINGS = 4000  # how many are looked at
 
 
@@ -469,13 +472,21 @@ class _Look:
                 self.members(path, value, value, depth)
         elif isinstance(value, (*FUNCTIONS, _CACHED)) or called_by(value) is not None:
             self.function(path, value, depth)
-        elif isinstance(value, (dict, collections.abc.MutableMapping)):
+        elif isinstance(value, (dict, collections.abc.Mapping)):
             self.within(self.container, path, value, value.items, depth, known)
+        elif isinstance(value, _VIEWS):
+            self.within(self.container, path, value, lambda: enumerate(value), depth, known)
+        elif isinstance(value, _BUFFERS):
+            self.steady = False
+            self.values[f"bytes({path})"] = bytes(value)
         elif isinstance(value, _ROWS):
             look = self.container if isinstance(value, tuple) else functools.partial(self.within, self.container)
             look(path, value, lambda: enumerate(value), depth, known)
         elif isinstance(value, LIBRARY_FUNCTIONS):
             self.values[path] = library_function(value)
+            holder = getattr(value, "__self__", None)  # of a bound method of a container, `get = table.get`
+            if isinstance(holder, (dict, *_ROWS)):
+                self.add(f"{path}: self", holder, depth)
         elif is_primitive(value):  # what it notes for its own rules changes in each call
             self.values[path] = library_function(value)
             self.steady = False

@@ -25,6 +25,7 @@ Hashes that libraries and arraygrad ask for say nothing. Guarded by tests/adopti
 import ast
 import collections
 import dis
+import itertools
 import linecache
 import threading
 import weakref
@@ -103,11 +104,11 @@ def meets_an_equal_key(t, frame):
         container = object_of(node, frame)
         return isinstance(container, (set, frozenset, dict) if is_table else (set, frozenset)) and _holds(container, t)
     if what == "kept":
-        node, reads = detail
+        node, reads, key = detail
         container = object_of(node, frame)
         if isinstance(container, (collections.Counter, collections.defaultdict)):
             reads = True
-        return reads and isinstance(container, dict) and _holds(container, t)
+        return reads and isinstance(container, dict) and (_holds(container, t) or _holds_tuple(container, key, frame))
     return False
 
 
@@ -116,7 +117,7 @@ def _kind(frame):
 
     "made": (how many items a display has, 0: not known; what else is put into it); "among": items; "asked": the set;
     "joined": (the set, what else it gets); "in": (the container, whether a dict counts); "looked": the dict; "kept":
-    (the dict, whether it counts).
+    (the dict, whether it counts, the key).
     """
     code = frame.f_code
     step = next(step for step in dis.get_instructions(code) if step.offset == frame.f_lasti)
@@ -129,7 +130,9 @@ def _kind(frame):
         if name in _MAKERS:
             return "made", (0, [part for arg in node.args for part in _items_of(arg)])
         if name in _ASKS and isinstance(node.func, ast.Attribute):
-            return ("kept", (node.func.value, True)) if name == "setdefault" else ("asked", node.func.value)
+            if name == "setdefault":
+                return "kept", (node.func.value, True, node.args[0] if node.args else None)
+            return "asked", node.func.value
         if name in _JOINS and isinstance(node.func, ast.Attribute):
             return "joined", (node.func.value, [part for arg in node.args for part in _items_of(arg)])
         if name == "get" and isinstance(node.func, ast.Attribute):
@@ -147,7 +150,7 @@ def _kind(frame):
                 return "among", [part for arg in container.args for part in _items_of(arg)]
             if name == "keys" and isinstance(container.func, ast.Attribute):
                 container = container.func.value
-        return "in", (container, _reads_items(code) and not _stores_items(code))
+        return "in", (container, _reads_items(code) and (not _stores_items(code) or _adds_to_items(code)))
     if isinstance(node, ast.Subscript):
         if isinstance(node.value, ast.Dict):
             return "among", _items_of(node.value)
@@ -155,7 +158,7 @@ def _kind(frame):
         if not stores and _catches(code) and not _stores_items(code):
             return "looked", node.value
         fills = stores and _is_local(node.value, code) and not _looks_for_keys(code)
-        return "kept", (node.value, stores and (fills or _reads(frame, node.value)))
+        return "kept", (node.value, stores and (fills or _reads(frame, node.value)), node.slice)
     return "", None
 
 
@@ -238,6 +241,15 @@ def _stores_items(code):
     return any(step.startswith("STORE_SUBSCR") for step in steps) or not names.isdisjoint(("setdefault", "update"))
 
 
+def _adds_to_items(code):
+    """Whether code counts or sums up in items, `d[v] += 1`, which a cache does not."""
+    steps = [step for step in steps_of(code) if step.opname not in ("SWAP", "ROT_THREE", "ROT_TWO")]
+    return any(
+        before.opname == "BINARY_OP" and before.argrepr.endswith("=") and after.opname == "STORE_SUBSCR"
+        for before, after in itertools.pairwise(steps)
+    )
+
+
 def _looks_for_keys(code):
     """Whether code asks a container for a key, or catches that it is not there, as one that fills a cache does."""
     names, steps = _names_and_operations(code)
@@ -292,6 +304,19 @@ def _is_beside_an_equal_one(t, frame, size):
 def _holds(container, t):
     value = _value(t)
     return any(k is not t and _value(k) == value for k in container)
+
+
+def _holds_tuple(container, node, frame):
+    """Whether a key that is a tuple, by its name, is equal to one that is there, of other numbers."""
+    key = object_of(node, frame) if node is not None else None
+    if type(key) is not tuple:
+        return False
+    values = tuple(map(_value, key))
+    return any(
+        type(k) is tuple and len(k) == len(key) and any(a is not b for a, b in zip(k, key, strict=True))
+        and tuple(map(_value, k)) == values
+        for k in container
+    )  # fmt: skip
 
 
 def _value(key):

@@ -1,7 +1,7 @@
 """Integrals and sums whose gradient is one of the same kind, term by term.
 
-May import: arraygrad, autograd.function_snapshots, core.tensor, scipy._declare, scipy._callbacks, scipy.integrate,
-transforms, numpy, SciPy.
+May import: arraygrad, autograd.function_snapshots, core.inplace, core.tensor, scipy._declare, scipy._callbacks,
+scipy.integrate, transforms, numpy, SciPy.
 """
 
 import functools
@@ -11,6 +11,7 @@ from scipy import integrate, special
 
 import arraygrad as ag
 from arraygrad.autograd.function_snapshots import kept
+from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.lifting import depends
 from arraygrad.scipy._callbacks import lifted, tracked
@@ -154,7 +155,7 @@ def _tplquad(func, a, b, gfun, hfun, qfun, rfun, args=(), epsabs=1.49e-8, epsrel
     plain = [raw(bound) for pair in bounds for bound in pair]
     found = integrate.tplquad(lambda *at: raw(f(*at, *values)), raw(a), raw(b), *plain, (), epsabs, epsrel)
     tolerances = {"epsabs": epsabs, "epsrel": epsrel}
-    return (_nested("tplquad", f, a, b, bounds, parameters, tolerances, found[0]), *found[1:])
+    return (as_scalar(_nested("tplquad", f, a, b, bounds, parameters, tolerances, found[0])), *found[1:])
 
 
 def _in_the_unit_square(func, a, b, gfun, hfun, qfun, rfun, args, epsabs, epsrel):
@@ -180,7 +181,8 @@ def _in_the_unit_square(func, a, b, gfun, hfun, qfun, rfun, args, epsabs, epsrel
     at = [(lambda *at, limit=limit: raw(limit(*at))) if callable(limit) else raw(limit) for limit in limits]
     found = integrate.tplquad(lambda *at: raw(func(*at, *given)), raw(a), raw(b), *at, (), epsabs, epsrel)
     tolerances = {"epsabs": epsabs, "epsrel": epsrel}
-    return (_nested("tplquad", f, a, b, [(0.0, 1.0), (0.0, 1.0)], parameters, tolerances, found[0]), *found[1:])
+    unit = [(0.0, 1.0), (0.0, 1.0)]
+    return (as_scalar(_nested("tplquad", f, a, b, unit, parameters, tolerances, found[0])), *found[1:])
 
 
 @CHAPTER.composition("nquad", "ranges args", LEIBNIZ + "; the last of ranges")
@@ -194,7 +196,7 @@ def _nquad(func, ranges, args=None, opts=None, full_output=False):
     found = integrate.nquad(lambda *at: raw(f(*at, *values)), [raw(one) for one in ranges])
     *inner, (a, b) = [tuple(one) for one in ranges]
     tolerances = {"epsabs": 1.49e-8, "epsrel": 1.49e-8}
-    return (_nested("nquad", f, a, b, inner[::-1], parameters, tolerances, found[0]), *found[1:])
+    return (as_scalar(_nested("nquad", f, a, b, inner[::-1], parameters, tolerances, found[0])), *found[1:])
 
 
 # -- term by term -----------------------------------------------------------------------------------------------------

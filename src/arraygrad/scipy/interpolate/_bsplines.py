@@ -22,6 +22,7 @@ from arraygrad.scipy.interpolate._chapter import (
     constant_only,
     floating,
     has_tensor,
+    like_plain,
     shape_of,
 )
 from arraygrad.scipy.interpolate._zeros import zeros_of
@@ -218,7 +219,7 @@ class BSpline(Interpolant):
                 end = ag.where((place < low) | (place > high), np.clip(place, low, high), end)
             total = whole(end - turns * (high - low), extrapolate=True)
             ends.append(total + turns * period if np.any(turns) else total)
-        return at_value(ends[1] - ends[0], value)
+        return like_plain(at_value(ends[1] - ends[0], value), value)
 
 
 def spline_zeros(places, t, c, k):

@@ -8,6 +8,7 @@ from scipy import interpolate
 
 import arraygrad as ag
 from arraygrad.core.containers import flatten
+from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import Chapter, guarded, raw
 from arraygrad.scipy._guards import Fixed
@@ -45,6 +46,13 @@ def kept(a):
     """A Tensor of floating-point numbers in their own precision."""
     a = ag.asarray(a)
     return a if raw(a).dtype.kind in "fc" else ag.astype(a, ag.float64)
+
+
+def like_plain(found, value):
+    """A Tensor without axes as the array or the scalar that SciPy's result is."""
+    if found.ndim:
+        return found
+    return as_scalar(found, False) if isinstance(value, np.ndarray) else as_scalar(found[()])
 
 
 def has_tensor(*values):

@@ -24,6 +24,7 @@ from arraygrad.scipy.interpolate._chapter import (
     constant_only,
     floating,
     kept,
+    like_plain,
     shape_of,
     undefined_where,
 )
@@ -124,7 +125,7 @@ class Polynomials:
             found = _periodic_sum(whole, b, self._x) - _periodic_sum(whole, a, self._x)
         else:
             found = whole(b, extrapolate=extrapolate) - whole(a, extrapolate=extrapolate)
-        return at_value(found, value)
+        return like_plain(at_value(found, value), value)
 
     def roots(self, discontinuity=True, extrapolate=None):
         """Where the polynomials are zero."""

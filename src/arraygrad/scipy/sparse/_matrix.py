@@ -1,6 +1,6 @@
 """`Matrix`: the operators and methods of SciPy's sparse classes, recorded.
 
-May import: arraygrad, core.tensor, scipy._guards, scipy._libraries, scipy.sparse, numpy, SciPy.
+May import: arraygrad, core.inplace, core.tensor, scipy._guards, scipy._libraries, scipy.sparse, numpy, SciPy.
 """
 
 import operator
@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 import arraygrad as ag
+from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._guards import NotDifferentiable, guarded, raw
@@ -412,7 +413,8 @@ class Matrix(Base):
         chosen = gathered(values, index[known])
         if sparse.issparse(found):
             return matched(found, np.flatnonzero(known), chosen)
-        return ag.reshape(summed(chosen, np.flatnonzero(known), wanted.size), np.shape(found))
+        found = ag.reshape(summed(chosen, np.flatnonzero(known), wanted.size), np.shape(found))
+        return found if found.ndim else as_scalar(found[()])
 
     def maximum(self, other):
         """The elementwise maximum with a sparse matrix or with a number that is not positive."""
@@ -442,7 +444,8 @@ class Matrix(Base):
 
     def __getitem__(self, key):
         key = _plain_key(key)
-        return moved(lambda m: m[key], self)
+        found = moved(lambda m: m[key], self)
+        return as_scalar(found[()]) if isinstance(found, Tensor) and not found.ndim else found
 
     def __setitem__(self, key, value):
         key = _plain_key(key)
