@@ -21,6 +21,14 @@ X = np.array([0.5, 0.7])
 GLOBAL = CONFIG = None
 
 
+@pytest.fixture(autouse=True)
+def _no_tensor_stays_in_a_global():
+    """Debug builds count the objects that live after a test."""
+    global GLOBAL, CONFIG
+    yield
+    GLOBAL = CONFIG = None
+
+
 class Model:
     def __init__(self, w):
         self.w = w

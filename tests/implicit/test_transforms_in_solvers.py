@@ -20,6 +20,13 @@ X, TIGHT, ZEROS = np.array([0.5, 0.7]), {"tol": 1e-12}, np.zeros(2)
 READ = {}
 
 
+@pytest.fixture(autouse=True)
+def _no_tensor_stays_in_a_global():
+    """Debug builds count the objects that live after a test."""
+    yield
+    READ.clear()
+
+
 def cost(x, a):
     return np.sum((x - a) ** 2 + x**4)
 
