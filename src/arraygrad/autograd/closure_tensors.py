@@ -310,8 +310,8 @@ def _attribute(value, name):
     """What stands under a name, without a call of the program's code: a property as it is; `_NOWHERE`: nothing."""
     if isinstance(value, types.ModuleType):
         return vars(value).get(name, _NOWHERE)
-    own = getattr(value, "__dict__", None) if not isinstance(value, type) else None
-    if type(own) is dict and name in own:
+    own = {} if isinstance(value, type) else _own(value)
+    if name in own:
         return own[name]
     for base in (value if isinstance(value, type) else type(value)).__mro__:
         if name in vars(base):

@@ -253,7 +253,7 @@ def _adds_to_items(code):
 def _looks_for_keys(code):
     """Whether code asks a container for a key, or catches that it is not there, as one that fills a cache does."""
     names, steps = _names_and_operations(code)
-    return bool(any(step.startswith("CONTAINS_OP") for step in steps) or names & _LOOKS or "PUSH_EXC_INFO" in steps)
+    return bool(any(step.startswith("CONTAINS_OP") for step in steps) or names & _LOOKS or _catches(code))
 
 
 def _catches(code):

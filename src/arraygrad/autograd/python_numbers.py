@@ -774,8 +774,9 @@ def _in_other_thread(followed):
 
 def _adopted_or_elsewhere(followed):
     """What to say of adoption where this thread does not adopt."""
-    if _in_other_thread(followed):
-        return _in_other_thread(followed)
+    elsewhere = _in_other_thread(followed)
+    if elsewhere:
+        return elsewhere
     if followed:
         return "In arraygrad.grad(f, adopt=True) float() and functions of math are recorded. "
     return (

@@ -1,6 +1,6 @@
 """SciPy's values with gradients of ours, and places that have no derivative.
 
-May import: arraygrad, autograd, scipy._guards, numpy.
+May import: arraygrad, autograd, core.inplace, scipy._guards, numpy.
 """
 
 import warnings
@@ -9,15 +9,23 @@ import numpy as np
 
 import arraygrad as ag
 from arraygrad.autograd import Function
+from arraygrad.core.inplace import as_scalar
 from arraygrad.scipy._guards import raw
 
-__all__ = ["at_value", "undefined_where"]
+__all__ = ["at_value", "like_plain", "undefined_where"]
 
 
 def at_value(found, value):
     """A Tensor with the gradient of `found` and SciPy's value, which differs by rounding or by its tolerance."""
     value = np.asarray(value)
     return found + (value.reshape(np.shape(raw(found))) - np.asarray(raw(found)))
+
+
+def like_plain(found, value):
+    """A Tensor without axes as the array or the scalar that SciPy's result is: of a view the element is a scalar."""
+    if found.ndim:
+        return found
+    return as_scalar(found, False) if isinstance(value, np.ndarray) else as_scalar(found[()])
 
 
 class _Undefined(Function):

@@ -142,7 +142,8 @@ def _nested(name, f, a, b, bounds, parameters, tolerances, known):
             "integrals as quad(...)[0]"
         )
     plain = [tuple(raw(bound) for bound in pair) for pair in bounds]
-    return _iterated(a, b, tuple(parameters), f, _Region(f"scipy.integrate.{name}", plain, tolerances, known))
+    region = _Region(f"scipy.integrate.{name}", plain, tolerances, known)
+    return as_scalar(_iterated(a, b, tuple(parameters), f, region))
 
 
 @CHAPTER.composition("tplquad", "a b gfun hfun qfun rfun args", LEIBNIZ)
@@ -155,7 +156,7 @@ def _tplquad(func, a, b, gfun, hfun, qfun, rfun, args=(), epsabs=1.49e-8, epsrel
     plain = [raw(bound) for pair in bounds for bound in pair]
     found = integrate.tplquad(lambda *at: raw(f(*at, *values)), raw(a), raw(b), *plain, (), epsabs, epsrel)
     tolerances = {"epsabs": epsabs, "epsrel": epsrel}
-    return (as_scalar(_nested("tplquad", f, a, b, bounds, parameters, tolerances, found[0])), *found[1:])
+    return (_nested("tplquad", f, a, b, bounds, parameters, tolerances, found[0]), *found[1:])
 
 
 def _in_the_unit_square(func, a, b, gfun, hfun, qfun, rfun, args, epsabs, epsrel):
@@ -182,7 +183,7 @@ def _in_the_unit_square(func, a, b, gfun, hfun, qfun, rfun, args, epsabs, epsrel
     found = integrate.tplquad(lambda *at: raw(func(*at, *given)), raw(a), raw(b), *at, (), epsabs, epsrel)
     tolerances = {"epsabs": epsabs, "epsrel": epsrel}
     unit = [(0.0, 1.0), (0.0, 1.0)]
-    return (as_scalar(_nested("tplquad", f, a, b, unit, parameters, tolerances, found[0])), *found[1:])
+    return (_nested("tplquad", f, a, b, unit, parameters, tolerances, found[0]), *found[1:])
 
 
 @CHAPTER.composition("nquad", "ranges args", LEIBNIZ + "; the last of ranges")
@@ -196,7 +197,7 @@ def _nquad(func, ranges, args=None, opts=None, full_output=False):
     found = integrate.nquad(lambda *at: raw(f(*at, *values)), [raw(one) for one in ranges])
     *inner, (a, b) = [tuple(one) for one in ranges]
     tolerances = {"epsabs": 1.49e-8, "epsrel": 1.49e-8}
-    return (as_scalar(_nested("nquad", f, a, b, inner[::-1], parameters, tolerances, found[0])), *found[1:])
+    return (_nested("nquad", f, a, b, inner[::-1], parameters, tolerances, found[0]), *found[1:])
 
 
 # -- term by term -----------------------------------------------------------------------------------------------------

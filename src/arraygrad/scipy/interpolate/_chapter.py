@@ -8,11 +8,10 @@ from scipy import interpolate
 
 import arraygrad as ag
 from arraygrad.core.containers import flatten
-from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import Chapter, guarded, raw
 from arraygrad.scipy._guards import Fixed
-from arraygrad.scipy._values import at_value, undefined_where
+from arraygrad.scipy._values import at_value, like_plain, undefined_where
 
 __all__ = [
     "CHAPTER",
@@ -23,6 +22,7 @@ __all__ = [
     "floating",
     "has_tensor",
     "kept",
+    "like_plain",
     "shape_of",
     "undefined_where",
 ]
@@ -46,13 +46,6 @@ def kept(a):
     """A Tensor of floating-point numbers in their own precision."""
     a = ag.asarray(a)
     return a if raw(a).dtype.kind in "fc" else ag.astype(a, ag.float64)
-
-
-def like_plain(found, value):
-    """A Tensor without axes as the array or the scalar that SciPy's result is."""
-    if found.ndim:
-        return found
-    return as_scalar(found, False) if isinstance(value, np.ndarray) else as_scalar(found[()])
 
 
 def has_tensor(*values):

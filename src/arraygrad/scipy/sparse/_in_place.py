@@ -24,9 +24,11 @@ def in_place(matrix, name):
     values, count = matrix._values, len(plain.data)
     made = matched(plain, *entries(matrix))
     if matrix.format in ("csr", "csc", "bsr") and library_in((matrix,)) is None:
-        if np.array_equal(before, data, equal_nan=True) and count == len(before):
-            made = None if np.array_equal(matrix._structure.indices, plain.indices) else made
-        if made is None:
+        if (
+            count == len(before)
+            and np.array_equal(before, data, equal_nan=True)
+            and np.array_equal(matrix._structure.indices, plain.indices)
+        ):
             return
         if len(made._values) != count:
             raise NotDifferentiable(

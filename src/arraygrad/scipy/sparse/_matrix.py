@@ -1,6 +1,6 @@
 """`Matrix`: the operators and methods of SciPy's sparse classes, recorded.
 
-May import: arraygrad, core.inplace, core.tensor, scipy._guards, scipy._libraries, scipy.sparse, numpy, SciPy.
+May import: arraygrad, core.tensor, scipy._guards, scipy._libraries, scipy._values, scipy.sparse, numpy, SciPy.
 """
 
 import operator
@@ -10,11 +10,11 @@ import numpy as np
 from scipy import sparse
 
 import arraygrad as ag
-from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.scipy._guards import NotDifferentiable, guarded, raw
 from arraygrad.scipy._libraries import chapter_of, is_foreign_matrix
+from arraygrad.scipy._values import like_plain
 from arraygrad.scipy.sparse._coordinates import (
     coordinates_of,
     find_places,
@@ -413,8 +413,8 @@ class Matrix(Base):
         chosen = gathered(values, index[known])
         if sparse.issparse(found):
             return matched(found, np.flatnonzero(known), chosen)
-        found = ag.reshape(summed(chosen, np.flatnonzero(known), wanted.size), np.shape(found))
-        return found if found.ndim else as_scalar(found[()])
+        made = ag.reshape(summed(chosen, np.flatnonzero(known), wanted.size), np.shape(found))
+        return like_plain(made, found)
 
     def maximum(self, other):
         """The elementwise maximum with a sparse matrix or with a number that is not positive."""
@@ -445,7 +445,7 @@ class Matrix(Base):
     def __getitem__(self, key):
         key = _plain_key(key)
         found = moved(lambda m: m[key], self)
-        return as_scalar(found[()]) if isinstance(found, Tensor) and not found.ndim else found
+        return like_plain(found, None) if isinstance(found, Tensor) else found
 
     def __setitem__(self, key, value):
         key = _plain_key(key)
