@@ -8,6 +8,7 @@ whose numbers stand here.
 """
 
 import builtins
+import weakref
 
 import numpy
 
@@ -19,7 +20,7 @@ from arraygrad.adoption.stand_ins import pair_of, showing, shows
 from arraygrad.adoption.table import CALLED, SCALAR_TYPES, STAND_INS, WITHOUT_SCALAR_TYPES
 from arraygrad.adoption.type_uses import names_of_types, uses_types_up
 
-__all__ = ["BUILTINS", "CACHES", "NOTHING", "Names", "forget", "renewed", "wanted"]
+__all__ = ["BUILTINS", "CACHES", "NOTHING", "PASSING", "Names", "cache_for", "forget", "renewed", "wanted"]
 
 # The builtins that have stand-ins, by name: a module finds them when its own globals lack the name.
 BUILTINS = ("compile", "complex", "eval", "exec", "float", "getattr", "hasattr", "hash", "isinstance", "super", "type")
@@ -30,7 +31,11 @@ _ASKING = frozenset(("__import__", "import_module"))
 _SYS_MODULES = frozenset(("sys", "modules"))
 NOTHING = compile("", "", "exec")
 
+# The key under which globals that were copied for a few calls hold their Names: what is known of them goes with them.
+PASSING = "__arraygrad_names__"
+
 _namespaces: dict = {}  # id of a dict -> its Names, which keeps it alive
+_passing: weakref.WeakSet = weakref.WeakSet()  # Names of copied globals
 CACHES: list = []  # what else `forget` empties
 MANY = 4096  # so many namespaces are kept
 
@@ -54,8 +59,8 @@ class Names(Namespace):
     """
 
     __slots__ = (
-        "_base", "_codes", "_handed", "_kept", "_looked", "_others", "_shared", "_used", "_whole", "added", "apart",
-        "attributes", "compared", "held",
+        "__weakref__", "_base", "_codes", "_handed", "_kept", "_looked", "_others", "_shared", "_used", "_whole",
+        "added", "apart", "attributes", "caches", "compared", "held",
     )  # fmt: skip
 
     def __init__(self, namespace):
@@ -74,17 +79,28 @@ class Names(Namespace):
         self.named = set()
         self.attributes = set()  # names that code elsewhere takes of the module
         self.held = self.apart = self._kept = frozenset()
+        self.caches = {}  # id of a cache -> what it would keep with the namespace, where that is a copy
         self._whole = {}  # id of the code of a function that is defined here, reached or not -> (it, what it compares)
         self.compared = frozenset()
 
     @classmethod
     def of(cls, namespace):
         """The Names of a namespace."""
+        if PASSING in namespace:
+            return cls._passing(namespace)
         found = _namespaces.get(id(namespace))
         if found is None:
             if len(_namespaces) > MANY:
                 forget()
             found = _namespaces[id(namespace)] = cls(namespace)
+        return found
+
+    @classmethod
+    def _passing(cls, namespace):
+        found = namespace[PASSING]
+        if found is None or found.namespace is not namespace:  # copied once more
+            found = namespace[PASSING] = cls(namespace)
+            _passing.add(found)
         return found
 
     def saw(self, code, places=(), held=()):
@@ -268,6 +284,13 @@ class Names(Namespace):
         return other
 
 
+def cache_for(namespace, cache):
+    """The cache for what is kept together with a namespace: for copied globals one that goes with them."""
+    if PASSING not in namespace:
+        return cache
+    return Names.of(namespace).caches.setdefault(id(cache), {})
+
+
 def wanted(found, places=(), held=frozenset()):
     """Names and Patches but for what code that was found compares (5), and the loose ones of what is held (8)."""
     places = [*places, *[place for names in found for place in names.late()]]
@@ -338,11 +361,15 @@ def forget():
     forgotten()
     for cache in CACHES:
         cache.clear()
-    for names in list(_namespaces.values()):
+    for names in [*_namespaces.values(), *_passing]:
         if names.runs():
             names.stale = True
             continue
         for name in names.added:
             if names.namespace.get(name) is getattr(builtins, name):
                 del names.namespace[name]
-        del _namespaces[id(names.namespace)]
+        if names.namespace.get(PASSING) is names:
+            names.namespace[PASSING] = None
+            _passing.discard(names)
+        else:
+            del _namespaces[id(names.namespace)]

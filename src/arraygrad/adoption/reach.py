@@ -54,7 +54,7 @@ from arraygrad.adoption.bindings import Likeness, Patch, attributes_of, fit, hel
 from arraygrad.adoption.code import imported, imported_at_once, importing_stand_ins, names_in
 from arraygrad.adoption.exchange import AWAITED, Route, set_renewal
 from arraygrad.adoption.identity_comparisons import ITEMS, attribute, held, parts
-from arraygrad.adoption.namespaces import CACHES, NOTHING, Names, forget, renewed, wanted
+from arraygrad.adoption.namespaces import CACHES, NOTHING, Names, cache_for, forget, renewed, wanted
 from arraygrad.adoption.polynomial_names import polynomial
 from arraygrad.adoption.rewritten import rewritten, set_libraries
 from arraygrad.adoption.scipy_names import load
@@ -141,7 +141,7 @@ def reach_of(function, packages):
     if packages is not None or type(inner) is not types.FunctionType:
         return Reach(function, packages)
     bare = _is_bare(function)
-    known = (_reaches if bare else _known).get(id(inner.__code__))
+    known = cache_for(inner.__globals__, _reaches if bare else _known).get(id(inner.__code__))
     if known is not None and known[0] is inner.__code__ and known[1] is inner.__globals__:
         if bare:
             return known[2]
@@ -156,6 +156,7 @@ def reach_of(function, packages):
 
 def _keep(cache, function, found):
     """Keep what was found for a function, for others of its code."""
+    cache = cache_for(function.__globals__, cache)
     if len(cache) > _MANY:
         cache.clear()
     cache[id(function.__code__)] = (function.__code__, function.__globals__, found)
@@ -472,7 +473,8 @@ class _Search:
         if id(item) in self._led:
             return
         self._led[id(item)] = item
-        known = _leads.get(id(item))
+        leads = cache_for(namespace, _leads)
+        known = leads.get(id(item))
         if known is not None and known[0] is item and known[1] is namespace:
             for names, n in known[2]:
                 if names.state() != n:
@@ -482,10 +484,10 @@ class _Search:
                 self._reached.append(known[3])
                 return
         inner = _Spread(item, namespace)
-        if len(_leads) > _MANY:
-            _leads.clear()
+        if len(leads) > _MANY:
+            leads.clear()
         reached = list(inner._led.values())
-        _leads[id(item)] = (item, namespace, [(names, names.state()) for names in inner.finish()], reached)
+        leads[id(item)] = (item, namespace, [(names, names.state()) for names in inner.finish()], reached)
         self.found.update(inner.found)
         self._reached.append(reached)
 

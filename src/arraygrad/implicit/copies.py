@@ -1,6 +1,7 @@
 """Copies of functions of the program, with other values in places that they read.
 
-May import: autograd.closed_functions, autograd.function_snapshots, core.containers, core.tensor, numpy.
+May import: adoption.namespaces, autograd.closed_functions, autograd.function_snapshots, core.containers, core.tensor,
+numpy.
 
 Note [What a function reads] in lifting.py and Note [What calls leave] in carried.py say what they are for.
 """
@@ -13,6 +14,7 @@ import types
 
 import numpy
 
+from arraygrad.adoption.namespaces import PASSING
 from arraygrad.autograd.closed_functions import called_by
 from arraygrad.autograd.function_snapshots import contents_of, function_over, names_of, written_cells
 from arraygrad.core.containers import flatten
@@ -212,7 +214,7 @@ class Copier:
         space = f.__globals__
         if values and space.get("__name__", "").partition(".")[0] not in _LIBRARIES:
             if id(space) not in self.spaces:
-                self.spaces[id(space)] = dict(space)
+                self.spaces[id(space)] = dict(space) | {PASSING: None}
             space = self.spaces[id(space)]
         else:
             values, space = {}, self.spaces.get(id(space), space)
