@@ -6,7 +6,8 @@ core.tensor, the standard library, numpy.
 Note [Filled caches]
 ~~~~~~~~~~~~~~~~~~~~
 `k = int(x * 1e6)`, `if k not in CACHE: CACHE[k] = x * x`: the key holds no gradient, and what an earlier call has put
-there is a constant. A Tensor as a key is looked up by identity, so such a cache computes anew and says nothing.
+there is a constant. A Tensor as a key of a cache meets no equal one (Note [Keys that are equal]), so such a cache
+computes anew and says nothing.
 (1) The code of a function that fills a dict under such a key, and reads the dict, is rewritten (Note [Code that is
     rewritten]): `int(...)` and its like, in the key, note what they make of a followed Tensor. Numbers in text are
     noted anyhow: Note [Numbers read from text].

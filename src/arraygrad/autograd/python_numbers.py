@@ -39,7 +39,7 @@ import sys
 
 from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
-from arraygrad.autograd.keys import meets_an_equal_key, warn_of_key
+from arraygrad.autograd.keys import are_one_key, warn_of_keys
 from arraygrad.autograd.let_go import is_let_go
 from arraygrad.autograd.number_texts import formats, shown, text_filled
 from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
@@ -403,15 +403,22 @@ def becomes_bytes(t, how):
 _rounded: dict = {}  # id of a trace that runs -> the instructions that were told of
 
 
-def becomes_key(t):
-    """A number is hashed: warn where an adopted call makes two keys of equal ones; Note [Keys that are equal]."""
-    if not adopting() or number_warnings_are_off():
-        return
+def is_one_key(t, other):
+    """Whether two equal numbers, of which one was hashed, are one key where they are compared.
+
+    Where no syntax tells they are two, and a warning says so: Note [Keys that are equal].
+    """
     frame = sys._getframe(1)
     while frame.f_code.co_filename.endswith(".pyx") and frame.f_back is not None:
         frame = frame.f_back  # a build with line events has frames of its own
-    if meets_an_equal_key(t, frame) and followed_by(t):
-        warn_of_key(frame)
+    answer = are_one_key(frame)
+    if (
+        answer is None
+        and not number_warnings_are_off()
+        and any(isinstance(x, Tensor) and followed_by(x) for x in (t, other))
+    ):
+        warn_of_keys(own_frame(frame))
+    return bool(answer)
 
 
 def rounds(t, decimals):

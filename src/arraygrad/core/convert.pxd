@@ -8,7 +8,7 @@ cdef object listed(TensorBase t)
 cdef object number(TensorBase t, str how)
 cdef object recorded_copy(TensorBase t)
 cpdef int before_bytes(TensorBase t, str how) except -1
-cdef int note_key(TensorBase t) except -1
+cdef bint are_two_keys(TensorBase t, object other) except -1
 cdef object to_numpy(object raw)
 cdef int refuse_conversion(TensorBase t, str how) except -1
 cdef int refuse_store(TensorBase t) except -1

@@ -8,7 +8,7 @@ import warnings
 
 from arraygrad.core.apply cimport refresh
 from arraygrad.engine.node cimport NodeHooks, thread_state
-from arraygrad.core.value cimport Backend, TensorBase
+from arraygrad.core.value cimport Backend, TensorBase, is_tensor
 
 from arraygrad.engine.node import keep_for_ever
 
@@ -199,11 +199,24 @@ cpdef int before_bytes(TensorBase t, str how) except -1:
     return 0
 
 
-cdef int note_key(TensorBase t) except -1:
-    """A number that a transform follows becomes an item of a set, or a key of a dict: the guard may warn."""
-    if _running and t.tracked and t.value.meta.ndim == 0:
-        guard().becomes_key(t)
-    return 0
+cdef bint are_two_keys(TensorBase t, object other) except -1:
+    """Whether `t`, or `other`, was hashed, and they are equal numbers but two keys where they are compared.
+
+    See Note [Keys that are equal] in autograd/keys.py.
+    """
+    cdef TensorBase second
+    if other is t or t.value.meta.ndim != 0:
+        return False
+    if is_tensor(other):
+        second = <TensorBase>other
+        if second.value.meta.ndim != 0 or not (<Backend>second.value.meta.ops).scalars:
+            return False
+        value = second.value.raw.item()
+    elif isinstance(other, (int, float, complex)) or hasattr(other, "item") and getattr(other, "ndim", None) == 0:
+        value = other
+    else:
+        return False
+    return bool(t.value.raw.item() == value) and not guard().is_one_key(t, other)
 
 
 cdef object one_element(TensorBase t, str what):

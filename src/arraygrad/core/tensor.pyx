@@ -13,7 +13,7 @@ from arraygrad.core.apply cimport apply_op, binary, refresh, unary
 from arraygrad.core.attributes cimport own_attributes
 from arraygrad.core.copies cimport cast, copied, deepcopied, shallow
 from arraygrad.core.convert cimport (
-    before_bytes, leaving, left, listed, looked_at, note_key, number, one_element, recorded_copy, refuse_conversion,
+    are_two_keys, before_bytes, leaving, left, listed, looked_at, number, one_element, recorded_copy, refuse_conversion,
     refuse_store, representation, taken, warn_of_hooks,
 )
 from arraygrad.core.elements cimport put_element, use_operations
@@ -26,7 +26,7 @@ from arraygrad.core.operands cimport is_like_scalar
 from arraygrad.core.protocols cimport array_function, array_ufunc
 from arraygrad.core.roots cimport plain_backward
 from arraygrad.core.value cimport (
-    Backend, TensorBase, assign_grad, find_backend, grad_of, join_base, leave_inference, new_tensor, raw_now,
+    Backend, TensorBase, assign_grad, find_backend, grad_of, is_tensor, join_base, leave_inference, new_tensor, raw_now,
     set_grad, version_of, wrap,
 )
 from arraygrad.core.views cimport indexed, key_of, transposed, use_shapes
@@ -443,10 +443,11 @@ cdef class Tensor(TensorBase):
         return formatted(self, spec)
 
     def __hash__(self):
-        note_key(self)
-        if arraygrad_adopting != NULL and not self.tracked and is_like_scalar(self, <Backend>self.value.meta.ops):
+        cdef Backend backend = <Backend>self.value.meta.ops
+        if self.keyed or (arraygrad_adopting != NULL and self.value.meta.ndim == 0 and backend.scalars):
             value = self.value.raw.item()
             if value == value:              # of nan each has its own
+                self.keyed = True
                 return hash(value)
         return <Py_ssize_t>(<void*>self) >> 4
 
@@ -643,6 +644,8 @@ cdef class Tensor(TensorBase):
         return binary(LE, self, other)
 
     def __eq__(self, other):
+        if (self.keyed or (is_tensor(other) and (<TensorBase>other).keyed)) and are_two_keys(self, other):
+            return False
         return binary(EQ, self, other)
 
     def __ne__(self, other):

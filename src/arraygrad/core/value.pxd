@@ -116,7 +116,8 @@ cdef class TensorBase:
     cdef int output_nr_
     cdef bint tracked               # requires grad
     cdef bint array0d               # made as an array without axes, not computed: Note [Scalars]
-    cdef bint is_grad               # was some Tensor's .grad, and so may be part of a cycle
+    cdef unsigned char is_grad      # was some Tensor's .grad, and so may be part of a cycle
+    cdef unsigned char keyed        # was hashed by its value: Note [Keys that are equal]
     cdef void* accumulator          # this leaf's AccumulateGrad (borrowed, cleared when that dies), or NULL
     cdef Extra extra                # None for most
     cdef object __weakref__
