@@ -386,6 +386,15 @@ def set_plain(attribute):
     _of_array = attribute
 
 
+_refused = None  # see set_refused
+
+
+def set_refused(known):
+    """Have `known(t, name, error)` give the error for an attribute that a Tensor lacks: a plain value may have it."""
+    global _refused
+    _refused = known
+
+
 class Hint:
     """What stands in a class for an attribute that it has not: asked for, it is missing, and says what to use."""
 
@@ -402,7 +411,8 @@ class Hint:
                 pass
         text = _TENSOR.get(self.name) or f"use the function arraygrad.{self.name}"
         # Without name and obj: Python would add names that are spelled alike.
-        raise AttributeError(f"'Tensor' object has no attribute {self.name!r}: {text}", name=None, obj=None)
+        error = AttributeError(f"'Tensor' object has no attribute {self.name!r}: {text}", name=None, obj=None)
+        raise error if t is None or _refused is None else _refused(t, self.name, error)
 
 
 def missing(module, name):

@@ -248,18 +248,18 @@ def test_a_scalar_and_an_array_of_numpy_answer_as_in_the_plain_call():
 )
 def test_an_open_question_is_refused(ask, text):
     with pytest.raises(TypeError, match=text):
-        ag.grad(lambda x: x * (2.0 if ask(x * 2.0) else 3.0), adopt=True)(S)
+        ag.grad(lambda x: x * (2.0 if ask(x * np.float64(2.0)) else 3.0), adopt=True)(S)
 
 
 @pytest.mark.parametrize("ask", [lambda y: hasattr(y, "shape"), lambda y: getattr(y, "ndim", None) == 0])
 def test_an_open_question_for_an_attribute_is_answered_with_a_warning(ask):
     with pytest.warns(UserWarning, match=r"test_adopted_answers\.py:\d+.*the answer is that of a scalar of NumPy's"):
-        assert ag.grad(lambda x: x * (2.0 if ask(x * 2.0) else 3.0), adopt=True)(S) == 2.0
+        assert ag.grad(lambda x: x * (2.0 if ask(x * np.float64(2.0)) else 3.0), adopt=True)(S) == 2.0
 
 
 def test_an_open_match_is_refused_for_a_class_of_numpys_alone():
     def f(x):
-        match x * 2.0:
+        match x * np.float64(2.0):
             case np.float64():
                 return x
         return x * 2.0

@@ -396,7 +396,9 @@ ASKS = {
         lambda s, x: s, lambda s, x: math.sin(s), lambda s, x: math.hypot(s, x[0]), lambda s, x: math.fsum([s, 1.0]),
         lambda s, x: math.modf(s)[0], lambda s, x: float(np.array(x[0])), lambda s, x: s * s, lambda s, x: -s,
         lambda s, x: float(s), lambda s, x: x[0], lambda s, x: x.sum(), lambda s, x: x[0] * 2.0,
-        lambda s, x: s * x[0], lambda s, x: np.sin(s), lambda s, x: -np.mean(x),
+        lambda s, x: s * x[0], lambda s, x: np.sin(s), lambda s, x: -np.mean(x), lambda s, x: s * 2.0,
+        lambda s, x: float(x[0]), lambda s, x: 3 - s / 2, lambda s, x: abs(s) ** 0.5,
+        lambda s, x: complex(s, 1.0).imag, lambda s, x: x[0].item(), lambda s, x: x.tolist()[0],
     ],
 )  # fmt: skip
 def test_float_and_scalar_of_numpy_are_told_apart_where_the_graph_tells(make, ask):
@@ -414,8 +416,7 @@ def test_float_and_scalar_of_numpy_are_told_apart_where_the_graph_tells(make, as
 @pytest.mark.parametrize(
     "make",
     [
-        lambda s, x: s * 2.0, lambda s, x: s * np.float64(2.0), lambda s, x: float(x[0]), lambda s, x: x[0].item(),
-        lambda s, x: x.tolist()[0],
+        lambda s, x: s * np.float64(2.0), lambda s, x: np.float64(2.0) - s,
     ],
 )  # fmt: skip
 def test_float_or_scalar_of_numpy_is_refused_where_the_graph_does_not_tell(make, ask):

@@ -94,6 +94,7 @@ MAY_IMPORT = {
     "core.written_scalars": {"core.value"},
     "core.operands": {"core.op", "core.value", "core.written_scalars"},
     "core.arguments": {"core.op", "core.value", "core.operands"},
+    "core.number_kinds": {"core.operands", "core.value"},
     "core.interned_args": {"engine.free_threading", "core.op"},
     "core.saved_variables": ENGINE
     | {

@@ -587,6 +587,9 @@ cdef class Patch:
         elif kind is partial_type:              # it stays the object that it is, with its arguments and attributes
             if holder.func is old:
                 set_partial(holder, (new, holder.args, holder.keywords, PyObject_GenericGetDict(holder, NULL)))
+        elif isinstance(holder, type):          # a class of a library's, whose objects the program has
+            if vars(holder).get(self.key) is old:
+                setattr(holder, self.key, new)
         elif kind is not function_type:
             attributes = None if holder is None else attributes_of(holder)
             if attributes is not None and (<dict>attributes).get(self.key) is old:

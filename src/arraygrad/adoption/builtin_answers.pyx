@@ -142,16 +142,16 @@ cdef bint is_kept(TensorBase t) except -1:
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # `x` is a float in a plain call where it was handed over as one, or where math or float() made it, and numpy.float64
 # where NumPy computed it. Both are 0-d Tensors here. Where a question has two answers, the graph tells:
+# (0) What is known to be a Python number says so: Note [Python's numbers] in core/number_kinds.pyx.
 # (1) A leaf is what the caller handed over. What math and float() make has a mark on its node, and so has what the
 #     ufunc of an operator makes, numpy.add(x, y): a scalar of NumPy's, also of floats.
 # (2) What Python's operators make is a scalar of NumPy's if one of the operands is, a float if all are; a constant
-#     operand is not in the graph, so this may stay open. So it does where float() gave back the Tensor that it got.
+#     operand is not in the graph, so this may stay open.
 # (3) An open question is refused, not guessed. For an attribute, `hasattr(x, "shape")`, the answer is that of a scalar,
 #     with a warning.
 cdef enum:
-    NODE_FLOAT = 8192           # bits of Node.flags that the engine does not use: surely a float, perhaps a float;
-    NODE_MAYBE_FLOAT = 16384    # both: surely a scalar of NumPy's
-    NODE_SCALAR = 24576
+    NODE_FLOAT = 8192           # bits of Node.flags that the engine does not use: surely a float;
+    NODE_SCALAR = 24576         # surely a scalar of NumPy's
     OPEN = 0
     FLOAT = 1
     SCALAR = 2
@@ -179,6 +179,7 @@ def made_float(made):
             made_float(item)
     elif type(made) is tensor_type and (<TensorBase>made).grad_fn_ is not None:
         mark(<TensorBase>made, NODE_FLOAT)
+        (<TensorBase>made).python = True
     return made
 
 
@@ -194,20 +195,18 @@ cdef int mark(TensorBase t, unsigned int what) except -1:
 
 
 def given_as_float(TensorBase t, TensorBase made):
-    """The Tensor `made` that float(t) gives, marked: anew, or the same Tensor (2)."""
+    """The Tensor `made` that float(t) gives, marked: anew, or the same Tensor where that is a float (2)."""
     if made is not t:
         return made_float(made)
-    if t.grad_fn_ is None:
-        return t if origin(t) == FLOAT else made_float(t.copy())
-    if t.grad_fn_.flags & NODE_SCALAR != NODE_FLOAT:
-        mark(t, NODE_MAYBE_FLOAT)
-    return t
+    return t if t.python or (t.grad_fn_ is None and origin(t) == FLOAT) else made_float(t.copy())
 
 
 cdef int origin(TensorBase t) except -1:
     """FLOAT, SCALAR or OPEN: what a recorded 0-d Tensor is in a plain call."""
     if not t.tracked:
         return SCALAR
+    if t.python:
+        return FLOAT
     return origin_of(gradient_edge(t)[0])
 
 
@@ -408,7 +407,7 @@ cdef bint names_tensors(object classes) except -1:
 cdef bint lacks(TensorBase t, str name) except -1:
     """Whether the plain value of a Tensor has no attribute of this name, though the Tensor has one."""
     kind = plain(t)
-    if not hasattr(kind, name) and (name.startswith("__") or hasattr(tensor_type, name)):
+    if not has_attribute(kind, name) and (name.startswith("__") or hasattr(tensor_type, name)):
         return True                             # detach, numpy, requires_grad: code for PyTorch too asks for them
     twin = twin_of(kind)
     if twin is None or name not in lacking[twin]:
@@ -422,10 +421,22 @@ cdef bint lacks(TensorBase t, str name) except -1:
     return found == FLOAT
 
 
+cdef dict _instances = {}               # plain type -> one of its values
+
+
+cdef bint has_attribute(object kind, str name) except -1:
+    """Whether values of a plain type have an attribute: a type has more of them, as __dict__."""
+    if kind is not numpy.ndarray and not issubclass(kind, numpy.number):
+        return hasattr(kind, name)
+    if kind not in _instances:
+        _instances[kind] = numpy.empty(0) if kind is numpy.ndarray else kind(0)
+    return hasattr(_instances[kind], name)
+
+
 def hasattr_(obj, name, /):
     """What stands in for hasattr: a Tensor has what its plain value has, and what the program has given it."""
-    if arraygrad_adopting != NULL and type(obj) is tensor_type and isinstance(name, str) and lacks(obj, name):
-        return False
+    if arraygrad_adopting != NULL and type(obj) is tensor_type and isinstance(name, str):
+        return not lacks(obj, name) and (hasattr(obj, name) or has_attribute(plain(obj), name))
     return hasattr(obj, name)
 
 
@@ -446,6 +457,8 @@ def getattr_(obj, name, /, *default):
             if default:
                 return default[0]
             raise no_attribute(obj, name)
+        if default and has_attribute(plain(obj), name):
+            return getattr(obj, name)           # refused, if a Tensor has no such attribute
     return getattr(obj, name, *default)
 
 

@@ -13,7 +13,7 @@ from arraygrad.autograd.instructions import is_called, steps_of
 
 __all__ = [
     "IS_OP", "SEARCHES", "beside_comparisons", "compared_globals", "handed_over", "imported", "imported_at_once",
-    "importing_stand_ins", "names_in", "unknown_comparison", "uses_array_type",
+    "importing_stand_ins", "names_in", "takes_attribute_of", "unknown_comparison", "uses_array_type",
 ]  # fmt: skip
 
 _IMPORT = dis.opmap["IMPORT_NAME"]
@@ -142,6 +142,17 @@ _MAY_COMPARE = re.compile(
 
 
 SEARCHES = frozenset(("count", "index", "remove"))  # methods of lists and tuples that compare
+
+
+def takes_attribute_of(code, name):
+    """Whether code, or code of functions in it, takes an attribute of what a global holds: `super.__setattr__`."""
+    if name not in names_in(code):
+        return False
+    loads = ("LOAD_GLOBAL", "LOAD_NAME")
+    return any(
+        before.opname in loads and before.argval == name and after.opname in ("LOAD_ATTR", "LOAD_METHOD")
+        for before, after in itertools.pairwise(steps_of(code))
+    ) or any(takes_attribute_of(one, name) for one in code.co_consts if isinstance(one, types.CodeType))
 
 
 def compared_globals(code):

@@ -13,7 +13,7 @@ import weakref
 import numpy
 
 from arraygrad.adoption.bindings import Patch, watch
-from arraygrad.adoption.code import handed_over, names_in, uses_array_type
+from arraygrad.adoption.code import handed_over, names_in, takes_attribute_of, uses_array_type
 from arraygrad.adoption.exchange import Namespace, forgotten
 from arraygrad.adoption.identity_comparisons import ITEMS, codes_of, compared_in, items_compared_in, keys_in
 from arraygrad.adoption.stand_ins import pair_of, showing, shows
@@ -110,6 +110,9 @@ class Names(Namespace):
             self._looked = None
             names = names_in(code)
             self._used.update(names & _BUILTIN_NAMES)
+            if takes_attribute_of(code, "super"):  # the class itself, whose stand-in is a function
+                self.held |= {id(super)}
+                self.compared |= {id(super)}
             self.named.update(names)
             self.compared |= compared_in(self.namespace, code)
             self.held |= items_compared_in(self.namespace, code)

@@ -304,8 +304,10 @@ def _complex_of(real=0, imag=0):
         stays(x) if isinstance(x, Tensor) else isinstance(x, int | float | complex) for x in (real, imag)
     ):
         return None
-    real, imag = [element(x) if isinstance(x, Tensor) else x for x in (real, imag)]
-    return _as_complex(real) if type(imag) is int and imag == 0 else _as_complex(real) + 1j * imag
+    first, second = [element(x) if isinstance(x, Tensor) else x for x in (real, imag)]
+    if type(imag) is int and imag == 0:
+        return given_as_float(real, _as_complex(first)) if isinstance(real, Tensor) else complex(real)
+    return made_float(_as_complex(first) + 1j * second)
 
 
 class _TypeName(type):

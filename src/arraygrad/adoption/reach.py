@@ -57,7 +57,7 @@ from arraygrad.adoption.identity_comparisons import ITEMS, attribute, held, part
 from arraygrad.adoption.namespaces import CACHES, NOTHING, Names, cache_for, forget, renewed, wanted
 from arraygrad.adoption.polynomial_names import polynomial
 from arraygrad.adoption.rewritten import rewritten, set_libraries
-from arraygrad.adoption.scipy_names import load
+from arraygrad.adoption.scipy_names import load, methods_of
 from arraygrad.adoption.stand_ins import pair_of
 from arraygrad.adoption.table import stands_for
 from arraygrad.adoption.text_names import load as load_readers
@@ -457,6 +457,7 @@ class _Search:
             if is_library(cls.__module__) or (
                 _top(cls.__module__) in sys.stdlib_module_names and cls.__module__ != _PLAIN_PART_OF_PYTHON
             ):
+                self.places += [Patch.of(*method) for method in methods_of(cls)]
                 return
             self.visit(cls, depth)
         attributes = attributes_of(obj)

@@ -22,7 +22,7 @@ from arraygrad.adoption.table import MAKERS, STAND_INS, stand_in
 from arraygrad.core.inplace import read_apart
 from arraygrad.core.tensor import Tensor
 
-__all__ = ["install", "load", "refresh"]
+__all__ = ["install", "load", "methods_of", "refresh"]
 
 _ROOM = "arraygrad.scipy"
 _done: set = set()  # chapters whose functions are in the table
@@ -97,6 +97,17 @@ def _chapters():
         return None
     room = importlib.import_module(_ROOM)
     return room.CHAPTERS if room.serves(sys.modules["scipy"].__version__) else None
+
+
+def methods_of(cls):
+    """[(class, name, method, stand-in)] of the methods of SciPy's interpolants that take points, () of other classes.
+
+    A program may have made the object before it is differentiated.
+    """
+    if not cls.__module__.startswith("scipy.interpolate") or not _chapters():
+        return ()
+    methods = importlib.import_module(f"{_ROOM}.interpolate._of_plain").METHODS
+    return [method for known, found in methods.items() if issubclass(cls, known) for method in found]
 
 
 def _install(chapter):

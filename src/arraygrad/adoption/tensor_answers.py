@@ -20,6 +20,7 @@ import threading
 
 import numpy
 
+from arraygrad._hints import set_refused
 from arraygrad.adoption.builtin_answers import (
     is_python_number,
     made_float,
@@ -35,6 +36,7 @@ from arraygrad.adoption.exchange import TEXTS, is_on
 from arraygrad.adoption.reach import adoptable
 from arraygrad.autograd.instructions import steps_of
 from arraygrad.core.adopted import note_quiet
+from arraygrad.core.convert import known_refusal
 from arraygrad.core.tensor import Tensor
 
 __all__ = ["ask_attribute", "class_of", "dispatches_tensors", "of_numbers", "text_of"]
@@ -134,6 +136,14 @@ def ask_attribute(t, name):
         step = steps_of(asking[0].f_code)[asking[1]]
         if step.opname in _ATTRIBUTE and step.argval == name and is_python_number(t):
             raise no_attribute(t, name)
+
+
+def _lacks(t, name, error):
+    """The error for an attribute that a Tensor lacks; its plain value may have it, and the program catch the error."""
+    return known_refusal((t,), error) if is_on() and hasattr(plain_type(t), name) else error
+
+
+set_refused(_lacks)
 
 
 def text_of(t, shown):

@@ -40,6 +40,7 @@ from arraygrad.adoption.either import StandInClass
 from arraygrad.adoption.exchange import TEXTS, is_on
 from arraygrad.adoption.table import STAND_INS, stand_in, stand_in_module
 from arraygrad.autograd.source_locations import SourceLocation, warn_at
+from arraygrad.core.convert import known_refusal
 
 __all__ = [
     "LIBRARIES", "METHODS", "READERS", "Rows", "holds_text", "install", "load", "reader", "refresh", "rows_of",
@@ -285,7 +286,10 @@ class _NumberClass(StandInClass):
     """The type of what stands in for Decimal and Fraction."""
 
     def __call__(cls, *args, **kwargs):
-        found = cls._real(*args, **kwargs)
+        try:
+            found = cls._real(*args, **kwargs)
+        except TypeError as error:
+            raise known_refusal(args, error)  # noqa: B904 (the same error)
         if TEXTS and is_on() and any(isinstance(x, str) for x in args):
             tell_read(found, sys._getframe(1))
         return found

@@ -400,9 +400,6 @@ def becomes_bytes(t, how):
         raise _known(traces, TypeError(text))
 
 
-_rounded: dict = {}  # id of a trace that runs -> the instructions that were told of
-
-
 def is_one_key(t, other):
     """Whether two equal numbers, of which one was hashed, are one key where they are compared.
 
@@ -415,7 +412,7 @@ def is_one_key(t, other):
     if (
         answer is None
         and not number_warnings_are_off()
-        and any(isinstance(x, Tensor) and followed_by(x) for x in (t, other))
+        and any(isinstance(x, Tensor) and x.requires_grad and followed_by(x) for x in (t, other))
     ):
         warn_of_keys(own_frame(frame))
     return bool(answer)
@@ -430,13 +427,12 @@ def rounds(t, decimals):
     frame = own_frame(sys._getframe(1))
     key, node = (frame.f_code, frame.f_lasti), gradient_edge(t)[0]
     traces = list(RUNNING.values())
-    for one in _rounded.keys() - set(map(id, traces)):
-        _rounded.pop(one, None)
     for trace in traces:
-        told_of_here = _rounded.setdefault(id(trace), set())
-        if key in told_of_here or not _follows(trace, node):
+        if not hasattr(trace, "rounded"):
+            trace.rounded = set()
+        if key in trace.rounded or not _follows(trace, node):
             continue
-        told_of_here.add(key)
+        trace.rounded.add(key)
         at = SourceLocation(frame)
         warn_at(
             at,

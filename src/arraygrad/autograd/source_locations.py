@@ -1,6 +1,7 @@
 """Places in the program: where its own code runs, among that of arraygrad and of libraries, and what it computes there.
 
-May import: autograd.of_libraries, the standard library. `python_numbers` says what happened to a value there.
+May import: autograd.of_libraries, core.convert, the standard library. `python_numbers` says what happened to a value
+there.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import types
 import warnings
 
 from arraygrad.autograd.of_libraries import told
+from arraygrad.core.convert import outermost_here
 
 __all__ = [
     "SourceLocation",
@@ -26,6 +28,7 @@ __all__ = [
     "told_of",
     "value_met",
     "warn_at",
+    "warn_explicit",
     "where_text",
 ]
 
@@ -99,9 +102,25 @@ class SourceLocation:
 
 def warn_at(place, text, line=None):
     """Warn about a place, or another line of its frame, once for each."""
-    warnings.warn_explicit(
-        text, UserWarning, place.filename, line or place.line, module=place.module, registry=place.registry
-    )
+    warn_explicit(text, place.filename, line or place.line, place.registry, place.module)
+
+
+def warn_explicit(text, filename, line, registry, module=None):
+    """`warnings.warn_explicit`, once the outermost transform that runs on this thread has called its function.
+
+    What the program itself says of warnings, as `simplefilter("ignore")` or `catch_warnings(record=True)`, is about its
+    own: it would silence these, or take another branch by them.
+    """
+    warning = {"message": text, "category": UserWarning, "filename": filename, "lineno": line, "registry": registry}
+    if module is not None:
+        warning["module"] = module
+    trace = outermost_here()
+    if trace is None:
+        warnings.warn_explicit(**warning)
+        return
+    if trace.warned is None:
+        trace.warned = []
+    trace.warned.append(warning)
 
 
 def where_text(filename, line, function, expression):

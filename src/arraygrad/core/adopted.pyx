@@ -252,11 +252,11 @@ cdef inline bint is_finite(double x, double y) noexcept:
 
 cdef object numbers_first(Op op, object a, object b):
     """`binary(op, a, b)`, or what Python's numbers give in its place."""
-    found = of_numbers(op, a, b)
+    found = of_numbers(op, a, b) if any_adopted() else None
     return binary(op, a, b) if found is None else found
 
 
 cdef object numbers_inplace(Op op, TensorBase a, object b):
     """`inplace(a, op, b)`, or what Python's numbers give in its place."""
-    found = of_numbers(op, a, b)
+    found = of_numbers(op, a, b) if any_adopted() else None
     return inplace(a, op, b) if found is None else found

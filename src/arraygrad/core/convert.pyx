@@ -27,6 +27,18 @@ def running_here():
     return thread_state().transforms
 
 
+def outermost_here():
+    """The outermost of the function transforms that are calling their functions on this thread; None: there is none."""
+    cdef unsigned int here
+    if not thread_state().transforms:
+        return None
+    here = thread_state().thread_id
+    for trace in list(RUNNING.values()):
+        if trace.thread == here:
+            return trace
+    return None
+
+
 cdef str _guard_name = None             # see set_number_guard
 cdef object _guard = None
 
@@ -45,6 +57,15 @@ cdef object guard():
         _guard = importlib.import_module(_guard_name)
         keep_for_ever(_guard)
     return _guard
+
+
+def known_refusal(values, error):
+    """`error`, which refuses one of the values, known to the transforms that follow it: the program may catch it."""
+    if RUNNING:
+        for x in values:
+            if isinstance(x, TensorBase) and (<TensorBase>x).tracked:
+                return guard().refusal(x, error)
+    return error
 
 
 def before_rounding(TensorBase t, decimals):
@@ -207,6 +228,8 @@ cdef bint are_two_keys(TensorBase t, object other) except -1:
     cdef TensorBase second
     if other is t or t.value.meta.ndim != 0:
         return False
+    if not t.tracked and not (is_tensor(other) and (<TensorBase>other).tracked):
+        return False                        # constants are keys by value
     if is_tensor(other):
         second = <TensorBase>other
         if second.value.meta.ndim != 0 or not (<Backend>second.value.meta.ops).scalars:

@@ -22,6 +22,7 @@ from arraygrad.core.exposed_memory cimport expose
 from arraygrad.core.inplace cimport array_written, inplace, setitem
 from arraygrad.core.accumulators cimport leaf_hooks
 from arraygrad.core.op cimport Op, named_op
+from arraygrad.core.number_kinds cimport as_number, as_order, as_truth, is_no_array, is_repeated
 from arraygrad.core.operands cimport is_like_scalar
 from arraygrad.core.protocols cimport array_function, array_ufunc
 from arraygrad.core.roots cimport plain_backward
@@ -206,12 +207,12 @@ cdef class Tensor(TensorBase):
     @property
     def real(self):
         """The real part (the Tensor itself where it is real)."""
-        return apply_op(named_op("real"), (self,)) if self.value.meta.is_complex else self
+        return as_number(self, 0, apply_op(named_op("real"), (self,))) if self.value.meta.is_complex else self
 
     @property
     def imag(self):
         """The imaginary part: zeros for a real Tensor."""
-        return apply_op(named_op("imag" if self.value.meta.is_complex else "_imag_of_real"), (self,))
+        return as_number(self, 0, apply_op(named_op("imag" if self.value.meta.is_complex else "_imag_of_real"), (self,)))
 
     def numpy(self):
         """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""
@@ -444,7 +445,8 @@ cdef class Tensor(TensorBase):
 
     def __hash__(self):
         cdef Backend backend = <Backend>self.value.meta.ops
-        if self.keyed or (arraygrad_adopting != NULL and self.value.meta.ndim == 0 and backend.scalars):
+        if self.keyed or (arraygrad_adopting != NULL and backend.scalars and self.value.meta.ndim == 0 and (
+                is_like_scalar(self, backend) or self.extra is not None and self.extra.parent is not None)):
             value = self.value.raw.item()
             if value == value:              # of nan each has its own
                 self.keyed = True
@@ -493,6 +495,8 @@ cdef class Tensor(TensorBase):
     # Indexing
 
     def __getitem__(self, key):
+        if self.python:
+            is_no_array(self, None)
         return indexed(self, key)
 
     def __setitem__(self, key, value):
@@ -503,58 +507,58 @@ cdef class Tensor(TensorBase):
     # Operators
 
     def __add__(self, other):
-        return binary(ADD, self, other)
+        return as_number(self, other, binary(ADD, self, other))
 
     def __radd__(self, other):
-        return binary(ADD, other, self)
+        return as_number(self, other, binary(ADD, other, self))
 
     def __iadd__(self, other):
-        return inplace(self, ADD, other)
+        return as_number(self, other, inplace(self, ADD, other))
 
     def __sub__(self, other):
-        return binary(SUB, self, other)
+        return as_number(self, other, binary(SUB, self, other))
 
     def __rsub__(self, other):
-        return binary(SUB, other, self)
+        return as_number(self, other, binary(SUB, other, self))
 
     def __isub__(self, other):
-        return inplace(self, SUB, other)
+        return as_number(self, other, inplace(self, SUB, other))
 
     def __mul__(self, other):
-        return binary(MUL, self, other)
+        return as_number(self, other, binary(MUL, self, other)) if not is_repeated(self, other) else NotImplemented
 
     def __rmul__(self, other):
-        return binary(MUL, other, self)
+        return as_number(self, other, binary(MUL, other, self)) if not is_repeated(self, other) else NotImplemented
 
     def __imul__(self, other):
-        return inplace(self, MUL, other)
+        return as_number(self, other, inplace(self, MUL, other)) if not is_repeated(self, other) else NotImplemented
 
     def __truediv__(self, other):
-        return binary(TRUEDIV, self, other) if not any_adopted() else numbers_first(TRUEDIV, self, other)
+        return as_number(self, other, numbers_first(TRUEDIV, self, other))
 
     def __rtruediv__(self, other):
-        return binary(TRUEDIV, other, self) if not any_adopted() else numbers_first(TRUEDIV, other, self)
+        return as_number(self, other, numbers_first(TRUEDIV, other, self))
 
     def __itruediv__(self, other):
-        return inplace(self, TRUEDIV, other) if not any_adopted() else numbers_inplace(TRUEDIV, self, other)
+        return as_number(self, other, numbers_inplace(TRUEDIV, self, other))
 
     def __floordiv__(self, other):
-        return binary(FLOORDIV, self, other) if not any_adopted() else numbers_first(FLOORDIV, self, other)
+        return as_number(self, other, numbers_first(FLOORDIV, self, other))
 
     def __rfloordiv__(self, other):
-        return binary(FLOORDIV, other, self) if not any_adopted() else numbers_first(FLOORDIV, other, self)
+        return as_number(self, other, numbers_first(FLOORDIV, other, self))
 
     def __ifloordiv__(self, other):
-        return inplace(self, FLOORDIV, other) if not any_adopted() else numbers_inplace(FLOORDIV, self, other)
+        return as_number(self, other, numbers_inplace(FLOORDIV, self, other))
 
     def __mod__(self, other):
-        return binary(MOD, self, other) if not any_adopted() else numbers_first(MOD, self, other)
+        return as_number(self, other, numbers_first(MOD, self, other))
 
     def __rmod__(self, other):
-        return binary(MOD, other, self) if not any_adopted() else numbers_first(MOD, other, self)
+        return as_number(self, other, numbers_first(MOD, other, self))
 
     def __imod__(self, other):
-        return inplace(self, MOD, other) if not any_adopted() else numbers_inplace(MOD, self, other)
+        return as_number(self, other, numbers_inplace(MOD, self, other))
 
     def __divmod__(self, other):
         return self // other, binary(MOD, self, other)
@@ -563,18 +567,26 @@ cdef class Tensor(TensorBase):
         return other // self, binary(MOD, other, self)
 
     def __pow__(self, other, mod):
-        return NotImplemented if mod is not None else (binary if not any_adopted() else numbers_first)(POW, self, other)
+        if mod is not None:
+            return NotImplemented
+        return as_number(self, other, numbers_first(POW, self, other))
 
     def __rpow__(self, other, mod):
-        return NotImplemented if mod is not None else (binary if not any_adopted() else numbers_first)(POW, other, self)
+        if mod is not None:
+            return NotImplemented
+        return as_number(self, other, numbers_first(POW, other, self))
 
     def __ipow__(self, other):
-        return inplace(self, POW, other) if not any_adopted() else numbers_inplace(POW, self, other)
+        return as_number(self, other, numbers_inplace(POW, self, other))
 
     def __matmul__(self, other):
+        if self.python:
+            is_no_array(self, other)
         return binary(MATMUL, self, other)
 
     def __rmatmul__(self, other):
+        if self.python:
+            is_no_array(self, other)
         return binary(MATMUL, other, self)
 
     def __imatmul__(self, other):
@@ -626,36 +638,36 @@ cdef class Tensor(TensorBase):
         return inplace(self, RSHIFT, other)
 
     def __neg__(self):
-        return unary(NEG, self)
+        return as_number(self, 0, unary(NEG, self))
 
     def __pos__(self):
-        return unary(POS, self)
+        return as_number(self, 0, unary(POS, self))
 
     def __abs__(self):
-        return unary(ABS, self)
+        return as_number(self, 0, unary(ABS, self))
 
     def __invert__(self):
         return unary(INVERT, self)
 
     def __lt__(self, other):
-        return binary(LT, self, other)
+        return as_order(self, other, binary(LT, self, other))
 
     def __le__(self, other):
-        return binary(LE, self, other)
+        return as_order(self, other, binary(LE, self, other))
 
     def __eq__(self, other):
         if (self.keyed or (is_tensor(other) and (<TensorBase>other).keyed)) and are_two_keys(self, other):
             return False
-        return binary(EQ, self, other)
+        return as_truth(self, other, binary(EQ, self, other))
 
     def __ne__(self, other):
-        return binary(NE, self, other)
+        return as_truth(self, other, binary(NE, self, other))
 
     def __gt__(self, other):
-        return binary(GT, self, other)
+        return as_order(self, other, binary(GT, self, other))
 
     def __ge__(self, other):
-        return binary(GE, self, other)
+        return as_order(self, other, binary(GE, self, other))
 
 
 share_deallocation(Tensor)

@@ -46,7 +46,7 @@ static inline bool keep_tensor(Tensor* t) {
     Py_INCREF(Py_None);
     *(PyObject**)&t->grad_fn_ = Py_None;
     t->output_nr_ = 0;
-    t->tracked = t->array0d = t->is_grad = t->keyed = 0;
+    t->tracked = t->array0d = t->is_grad = t->keyed = t->python = 0;
     v->version = 0;
     dead_tensors[n_dead] = (PyObject*)t;
     dead_numbers[n_dead++] = place;

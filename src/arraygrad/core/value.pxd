@@ -118,6 +118,7 @@ cdef class TensorBase:
     cdef bint array0d               # made as an array without axes, not computed: Note [Scalars]
     cdef unsigned char is_grad      # was some Tensor's .grad, and so may be part of a cycle
     cdef unsigned char keyed        # was hashed by its value: Note [Keys that are equal]
+    cdef unsigned char python       # is a Python number in a plain call: Note [Python's numbers] in number_kinds.pyx
     cdef void* accumulator          # this leaf's AccumulateGrad (borrowed, cleared when that dies), or NULL
     cdef Extra extra                # None for most
     cdef object __weakref__

@@ -10,10 +10,11 @@ import operator
 import numpy
 
 from arraygrad.core.attributes import METHODS as ATTRIBUTES
-from arraygrad.core.convert import before_bytes
+from arraygrad.core.convert import before_bytes, known_refusal
 from arraygrad.core.exports import plain_array
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import is_scalar, read_apart
+from arraygrad.core.number_kinds import is_python, made_python
 from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api import cupy
 from arraygrad.numpy_api.overlaps import refuse_overlap
@@ -105,7 +106,8 @@ def byteswap(self, inplace=False):
     array = plain_array(self)
     if array is not None:
         return array.byteswap(inplace)
-    raise TypeError("Tensor.byteswap has no derivative: convert the data before it becomes a Tensor, array.byteswap()")
+    text = "Tensor.byteswap has no derivative: convert the data before it becomes a Tensor, array.byteswap()"
+    raise known_refusal((self,), TypeError(text))
 
 
 _view_of_class = None
@@ -134,7 +136,7 @@ def view(self, dtype=None, type=None):
         array = plain_array(self)
         if array is not None:
             return array.view(wanted)
-        raise TypeError(_view_refused(self, wanted))
+        raise known_refusal((self,), TypeError(_view_refused(self, wanted)))
     return self[...]
 
 
@@ -173,7 +175,13 @@ def round_(self, ndigits=None):
     """round(t): an int, or with `ndigits` a Tensor rounded to so many digits, as of a float. The slope is zero."""
     if self.ndim:
         raise TypeError(f"round() of a Tensor of shape {self.shape}: use numpy.round or t.round(decimals)")
-    return round(self.detach().item()) if ndigits is None else numpy.round(self, ndigits)
+    if ndigits is None:
+        return round(self.detach().item())
+    found = numpy.round(self, ndigits)
+    if not is_python(self):
+        return found
+    # Python rounds the decimal number, NumPy the product with a power of ten.
+    return made_python(found + (round(self.detach().item(), ndigits) - found.detach().item()))
 
 
 def floor_(self):

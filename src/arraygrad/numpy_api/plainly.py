@@ -10,6 +10,7 @@ function gets the plain arrays that they would be. It may not write them, as nod
 import numpy
 
 from arraygrad.core.constructors import asarray, wrap_raw
+from arraygrad.core.convert import known_refusal
 from arraygrad.core.inplace import as_scalar
 from arraygrad.core.tensor import Tensor
 
@@ -65,7 +66,7 @@ def computed_plainly(function, args, kwargs, refusal):
     args = _plain(args, found)
     kwargs = _plain(kwargs, found)
     if any(t.requires_grad for t in found):
-        raise refusal()
+        raise known_refusal(found, refusal())
     return _shown(function(*args, **kwargs), [numpy.asarray(t) for t in found])
 
 

@@ -18,6 +18,7 @@ import numpy
 from arraygrad.autograd.closed_functions import called_by
 from arraygrad.core.constructors import asarray
 from arraygrad.core.containers import flatten, unflatten
+from arraygrad.core.convert import known_refusal
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.numpy_api.overwritten import minding_overwriting
@@ -116,10 +117,11 @@ def guarded(name, function, reason):
     @functools.wraps(function)
     def call(*args, **kwargs):
         if is_grad_enabled() and holds_tensor((args, kwargs), grad=True):
-            raise NotDifferentiable(
+            text = (
                 f"arraygrad.scipy.{name}: an argument requires grad, but {reason}. Pass its detach() if no gradient is "
                 "wanted, or compose the function of others"
             )
+            raise known_refusal(flatten((args, kwargs))[0], NotDifferentiable(text))
         plain = watched(name, [raw(a) for a in (*args, *kwargs.values())], reason)
         library = library_of(plain)
         return (function if library is None else namesake(name, library, kwargs))(

@@ -16,7 +16,14 @@ import warnings
 import numpy
 
 from arraygrad.autograd.graph import walk
-from arraygrad.autograd.source_locations import SourceLocation, is_raised_by_us, told_of, value_met, warn_at
+from arraygrad.autograd.source_locations import (
+    SourceLocation,
+    is_raised_by_us,
+    told_of,
+    value_met,
+    warn_at,
+    warn_explicit,
+)
 from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import LEAF, align, flatten, leaf_names, stands_for, unflatten
 from arraygrad.core.exposed_memory import raw_handle
@@ -150,14 +157,19 @@ class TrackedCall(TrackedCallBase):
         Places where comparisons were looked at, set with the first one: `autograd.stale_caches`.
     refused : TypeError or None
         The last refusal of such a call, which the function may have caught.
+    warned : list of dict or None
+        Warnings that are given when the call ends, set with the first one.
     refusals : dict of str to TypeError
         All of them by their texts, set with the first one.
+    rounded : set of (code object, int)
+        Instructions that round and were told of, set with the first one.
     """
 
-    __slots__ = ("known", "looked", "refusals")
+    __slots__ = ("known", "looked", "refusals", "rounded")
     known: tuple[dict[int, None], dict[int, None]]
     looked: dict[object, int]
     refusals: dict[str, TypeError]
+    rounded: set[tuple[object, int]]
 
     # Calling the function
 
@@ -203,6 +215,12 @@ class TrackedCall(TrackedCallBase):
         if any(isinstance(leaf, (int, float, complex, numpy.generic, numpy.ndarray)) for leaf in numbers):
             self.warn_of_a_constant()
 
+    def tell_warnings(self):
+        """Give the warnings of the call: under the filters of the caller, not of the program: see `warn_at`."""
+        held, self.warned = self.warned, None
+        for warning in held:
+            warnings.warn_explicit(**warning)
+
     def tell_refusal(self, recorded):
         """What the function caught of what was refused: raise it, or warn of it where the result is recorded.
 
@@ -232,7 +250,7 @@ class TrackedCall(TrackedCallBase):
         if hasattr(self.function, "differentiates"):
             return
         for place in searches(self.decisions.values(), self.edges):
-            warnings.warn_explicit(
+            warn_explicit(
                 f"{told(place)}: '{function_name(self.function)}' compares values here that depend on what {self.name} "
                 "differentiates, again and again until they are equal, as a bisection or a golden section search does. "
                 "What such a search finds is selected by the comparisons, and no gradient reaches through these: the "
@@ -240,7 +258,6 @@ class TrackedCall(TrackedCallBase):
                 "minimize, ...) or SciPy's solvers, or take one step of Newton's method at the end: x - f(x, a) / s "
                 "with the constant s = df/dx. Where the value found is meant as a constant, give the search "
                 "arraygrad.stop_gradient(a)",
-                UserWarning,
                 place.code.co_filename,
                 place.line,
                 registry=_told,

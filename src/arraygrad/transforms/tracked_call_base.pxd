@@ -16,7 +16,8 @@ cdef class TrackedCallBase:
     cdef list handed                        # the same
     cdef object beside
     cdef public dict decisions              # places where recorded values were compared: core/decisions.pyx
-    cdef public object aux, left, refused, outputs, out_structure
+    cdef public object aux, left, refused, warned, outputs, out_structure
+    cdef public unsigned int thread     # that calls the function
     cdef public bint record
     cdef public bint is_told                # it was warned that the result is a constant
 

@@ -129,7 +129,7 @@ cdef TensorBase number_leaf(object value):
     if _number_meta is None:
         _number_meta = (<TensorBase>wrap_raw(numpy.array(0.0))).value.meta
     t = new_tensor(_number_meta.ops.number(value), _number_meta)
-    t.tracked = True
+    t.tracked = t.python = True
     return t
 
 
@@ -251,6 +251,7 @@ cdef class TrackedCallBase:
             note_holder(handed)
         else:
             handed.array0d = False
+            handed.python = kind == KIND_NUMBER
         self.note(kind, meta, handed)
         return handed
 
@@ -310,11 +311,15 @@ cdef class TrackedCallBase:
         except Exception as error:
             # NumPy wraps what an element's conversion raises: the advice is in the cause. Others replace it.
             cause = error.__cause__
+            if self.warned is not None:
+                self.tell_warnings()
             if not hasattr(cause, "lost_gradient"):
                 if self.refused is not None and error is not self.refused:
                     error.add_note(f"Before that, arraygrad had refused this: {self.refused}")
                 self.explain(error)
                 raise
+        if self.warned is not None:
+            self.tell_warnings()
         if cause is not None:
             raise cause  # here, where it is in no circle with the error that it is the cause of
         self.aux = None
@@ -364,6 +369,7 @@ cdef class TrackedCallBase:
             for k in range(len(self.argnums)):
                 args[<Py_ssize_t>self.argnums[k]] = chosen[k]
         self.args = self.handed = None          # the graph keeps what it needs of them
+        self.thread = ts.thread_id
         _running[self] = self
         around = watch_decisions(&noted)
         ts.transforms += 1
@@ -436,7 +442,8 @@ cdef class TrackedCallBase:
             return out.value.raw if self.has_array or KIND_SCALAR in self.kinds else self.as_number(out)
         if not is_like_scalar(out, backend):
             return out.value.raw
-        if (self.has_number or out.tracked and may_be_number(out.grad_fn_)) and self.is_python_number(out):
+        if out.python or (self.has_number or out.tracked and may_be_number(out.grad_fn_)) and (
+                self.is_python_number(out)):
             return self.as_number(out)
         return out.value.raw[()]
 

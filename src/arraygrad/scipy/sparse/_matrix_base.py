@@ -290,7 +290,7 @@ def _cast(values, dtype):
     values = ag.asarray(values)
     if raw(values).dtype == dtype:
         return values
-    if is_tracked(values) and (dtype.kind not in "fc" or (dtype.kind == "f" and raw(values).dtype.kind == "c")):
+    if is_tracked(values) and (dtype.kind not in "bfc" or (dtype.kind == "f" and raw(values).dtype.kind == "c")):
         raise NotDifferentiable(
             f"arraygrad.scipy.sparse: the values require grad, but the matrix is of dtype {dtype}, which would drop "
             "the gradient or the imaginary part: make the matrix of a dtype that holds them"
