@@ -63,9 +63,9 @@ def stored_in_a_field(x):
         (lambda x: Activation.function(x), r"a class attribute or a tuple holds it.*math\.exp\(x\)"),
         (lambda x: FUNCTIONS[0](x), "a class attribute or a tuple holds it"),
         (
-            lambda x: x if type(np.float64(2.0) * x) == np.float64 else 2.0 * x,
+            lambda x: x if type(np.float64(2.0) * x) == np.float64 else 2.0 * x,  # noqa: E721
             r"test_adopted_refusals\.py:\d+, in .*differs",
-        ),  # noqa: E721
+        ),
     ],
 )
 def test_a_refusal_names_the_way_out(f, text):
