@@ -14,7 +14,7 @@ import pytest
 
 import arraygrad as ag
 
-HEAD = "import math\nimport collections\nimport functools\nimport numpy as np\nfrom collections import Counter\n"
+HEAD = "import collections, dataclasses, functools, math\nimport numpy as np\nfrom collections import Counter\n"
 # The same number by another operation, and another number.
 OTHERS = {"equal": "b = a * 1.0", "other": "b = a * 2.0"}
 # Containers whose content depends on whether a and b are one key.
@@ -78,6 +78,10 @@ BESIDE_PLAIN = {
 }
 # Operations of sets and dicts beside a number; those that follow are compared in C, without a hash asked for.
 OPERATIONS = {
+    "objects in a set": "return x * len({Pair(a, 1), Pair(C, 1), Pair(2.0 * x, 1)})",
+    "objects compared": "return x * (2.0 if Pair(a, 1) == Pair(C, 1) else 3.0)",
+    "objects in a list": "return x * (2.0 if Own(C) in [Own(a), Own(2.0 * x)] else 3.0)",
+    "objects counted": "return x * Counter([Own(a), Own(C)]).most_common(1)[0][1]",
     "minus": "return x * sum({a, 2.0 * x} - {C})",
     "and": "return x * (1 + sum({a, 2.0 * x} & {C, 7.0}))",
     "and, reversed": "return x * (1 + sum({C, 7.0} & {a, 2.0 * x}))",
@@ -125,6 +129,9 @@ CACHES = {
     "            d[k] = math.exp(v)\n        t = t + d[k]\n    return t",
     "decorator": "return kept(a) + kept(b) * 2.0 + kept(a)",
     "decorator, a number before": "return kept(0.7) + kept(b) * 2.0 + kept(a)",
+    "lru_cache of objects": "return of_objects(Pair(a, 1)) + of_objects(Pair(b, 1)) * 2.0 + of_objects(Pair(0.7, 1))",
+    "dict of objects": "d = {}\n    t = 0.0\n    for v in (Pair(a, 1), Pair(b, 1), Own(a), Own(b)):\n"
+    "        if v not in d:\n            d[v] = math.exp(v.first)\n        t = t + d[v]\n    return t",
     "lru_cache, a number before": "return known(0.7) + known(a) + known(b) * 2.0",
     "lru_cache, a number after": "return known(b) * 2.0 + known(0.7)",
     "lru_cache by a name": "g = known\n    return g(a) + g(*[b]) * 3.0 + g(0.7)",
@@ -138,6 +145,25 @@ KNOWN = np.array([0.7])
 
 class Holder:
     pass
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    first: float
+    second: float
+
+class Own:
+    def __init__(self, first):
+        self.first = first
+
+    def __hash__(self):
+        return hash(self.first)
+
+    def __eq__(self, other):
+        return type(other) is Own and other.first == self.first
+
+@functools.lru_cache(maxsize=None)
+def of_objects(v):
+    return math.exp(v.first) * v.second
 
 @functools.lru_cache(maxsize=None)
 def known(v):
