@@ -73,7 +73,6 @@ MADE = {
     "rounded": lambda x: round(x * 1.5, 3),
 }
 POINTS = {"float": 0.7, "float64": np.float64(0.7), "float32": np.float32(0.7)}
-DOUBLE = ("math", "float", "float of a scalar", "real", "imag")  # made of float32 they are refused
 
 
 @pytest.mark.filterwarnings("ignore:.*a value that is being differentiated is compared with one")
@@ -83,8 +82,6 @@ DOUBLE = ("math", "float", "float of a scalar", "real", "imag")  # made of float
 @pytest.mark.parametrize("use", USES)
 def test_outcomes_are_as_in_the_plain_call(use, made, point):
     x = POINTS[point]
-    if point == "float32" and made in DOUBLE:
-        pytest.skip("no Python numbers are kept of float32")
 
     def function(x):
         y = MADE[made](x)

@@ -155,3 +155,18 @@ def test_what_can_not_be_imported_is_the_programs_affair(package):
     exec(compile(text, "program.py", "exec"), space)
     with pytest.raises(ModuleNotFoundError, match="missing_module_of_nobody"):
         ag.grad(space["function"])(X)
+
+
+@pytest.mark.parametrize("identity", ["q is w", "q is not w", "(lambda: q is w)()", "[n is w for n in (1, 2)]"])
+def test_what_is_only_called_is_recorded_beside_an_identity(identity):
+    """An `is` of other names says nothing of a function that the code does nothing with but call it."""
+    source = (
+        "def f(x, q=1):\n    from scipy.special import expit, erf\n    w = 3\n"
+        f"    return expit(x) * erf(x) * (1.0 if {identity} else 2.0)\n"
+    )
+    space = {"__name__": "a_program"}
+    exec(compile(source, "a_program.py", "exec"), space)
+    f = space["f"]
+    value, gradient = ag.value_and_grad(f)(0.7)
+    assert value == pytest.approx(f(0.7), rel=1e-12)
+    assert gradient == pytest.approx((f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6, rel=1e-6)

@@ -84,3 +84,35 @@ def test_a_recorded_array_beside_a_number():
     ag.grad(lambda a: function(a, x))(0.7)
     ag.grad(function, argnums=(0, 1))(0.7, x)
     assert seen == [np.float32, np.float32]
+
+
+NUMBERS = {
+    "float": lambda x: float(x[0]), "item": lambda x: x[0].item(), "tolist": lambda x: x.tolist()[0],
+    "math": lambda x: math.exp(x[0]), "hypot": lambda x: math.hypot(x[0], x[1]), "sum": lambda x: math.fsum(x),
+    "complex": lambda x: complex(x[0], x[1]).real, "of a sum": lambda x: float((x * x).sum()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_python_numbers_of_narrow_arrays_are_doubles(name, dtype):
+    """Computed in double precision, and in the array's own beside it; gradients have the dtype of the argument."""
+    x, array = np.array([0.7, 0.4], dtype=dtype), np.array([1.0, 2.0], dtype=dtype)
+    seen = []
+
+    def function(x):
+        number = NUMBERS[name](x)
+        beside = number * array
+        seen.append((type(number * 1.5 > 0.0), beside.dtype))
+        return number * 1.5 + float(beside.sum())
+
+    plain = function(x)
+    value, gradient = ag.value_and_grad(function)(x)
+    assert seen[0] == seen[1]
+    assert not isinstance(value, np.generic)
+    assert value == pytest.approx(plain, rel=1e-12 if dtype is np.float32 else 1e-3)
+    assert gradient.dtype == dtype
+    wide = x.astype(float)
+    step = 1e-4
+    expected = [(NUMBERS[name](wide + step * e) - NUMBERS[name](wide - step * e)) / (2 * step) * 4.5 for e in np.eye(2)]
+    np.testing.assert_allclose(gradient, expected, rtol=2e-2 if dtype is np.float16 else 1e-5, atol=1e-6)

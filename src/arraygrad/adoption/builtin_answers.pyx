@@ -116,7 +116,7 @@ def recording_first(function, several, op):
 
 cdef bint is_number(TensorBase t):
     """Whether a recorded Tensor has no axes and is a scalar as it is."""
-    return t.value.meta.ndim == 0 and rebinds(t)
+    return t.value.meta.ndim == 0 and rebinds(t) and is_double(t)
 
 
 def number_of(TensorBase t):
@@ -134,6 +134,10 @@ cdef bint is_kept(TensorBase t) except -1:
         return False
     if not (t.tracked if t.extra is None else t.requires_grad):
         return False
+    return is_double(t) or str(t.value.meta.dtype) in ("float32", "float16", "complex64")
+
+
+cdef bint is_double(TensorBase t) except -1:
     dtype = t.value.meta.dtype
     return dtype is real_double or dtype is complex_double or dtype == real_double or dtype == complex_double
 
@@ -436,7 +440,7 @@ cdef bint has_attribute(object kind, str name) except -1:
 def hasattr_(obj, name, /):
     """What stands in for hasattr: a Tensor has what its plain value has, and what the program has given it."""
     if arraygrad_adopting != NULL and type(obj) is tensor_type and isinstance(name, str):
-        return not lacks(obj, name) and (hasattr(obj, name) or has_attribute(plain(obj), name))
+        return not lacks(obj, name) and (has_attribute(plain(obj), name) or hasattr(obj, name))
     return hasattr(obj, name)
 
 

@@ -85,6 +85,27 @@ def _tells_identity(code):
     return any(_tells_identity(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
 
 
+def _other_than_called(code):
+    """Names of the modules that code imports something of, which it does anything with but call it."""
+    bound, module = {}, None  # a name -> the module that it is from
+    found = set()
+    steps = steps_of(code)
+    for i, step in enumerate(steps):
+        if step.opcode == _IMPORT:
+            module = step.argval
+            if steps[i + 1].opname != "IMPORT_FROM":
+                found.add(module)
+        elif step.opname == "IMPORT_FROM":
+            bound[steps[i + 1].argval] = module
+            if steps[i + 1].opname != "STORE_FAST":
+                found.add(module)
+        elif step.argval in bound and step.opname.startswith("LOAD_FAST") and not is_called(steps, i):
+            found.add(bound[step.argval])
+        elif step.opname.startswith("LOAD_FAST") and type(step.argval) is tuple:  # several by one instruction
+            found.update([bound[name] for name in step.argval if name in bound])
+    return found
+
+
 _KNOWN = ("LOAD_CONST", "LOAD_COMMON_CONSTANT", "LOAD_SMALL_INT", "LOAD_GLOBAL", "LOAD_NAME")
 
 
@@ -290,11 +311,12 @@ def importing_stand_ins(code):
             if step.opcode in dis.hasname:
                 uses.setdefault(step.argval, set()).add(step.opcode)
         # What is compared by `is` would be another object than its stand-in, which a name of a part may be bound to.
-        parts = not _tells_identity(code)
+        # So is not what the code does nothing with but call it.
+        parts = frozenset() if not _tells_identity(code) else _other_than_called(code)
         names = tuple(
             [
                 STAND_IN_MODULES[name]
-                if name in STAND_IN_MODULES and uses.get(name) == {_IMPORT} and (parts or "." not in name)
+                if name in STAND_IN_MODULES and uses.get(name) == {_IMPORT} and ("." not in name or name not in parts)
                 else name
                 for name in code.co_names
             ]

@@ -353,12 +353,17 @@ def element(t):
     return _given(t, found) if adopting() else found
 
 
+_WIDER = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
+
+
 def one_element(t):
     """The one element of a Tensor as a 0-d Tensor that behaves like a scalar."""
     if t.size != 1:
         raise ValueError(f"item(): can only convert a tensor of size 1 to a scalar, but got shape {t.shape}")
     if t.ndim:
         t = t[(0,) * t.ndim]
+    if adopting() and str(t.dtype) in _WIDER:  # Python's numbers are doubles
+        t = t.astype(_WIDER[str(t.dtype)])
     return t if is_scalar(t) else as_scalar(t.copy())
 
 
@@ -717,17 +722,10 @@ def _told(place, how, followed, t):
     text = f"a Tensor {state} becomes a Python number by {how}(), which no gradient reaches. "
     way = recorded_name(place.called)
     kept = _kept(place)
-    single = adopting() and getattr(t.dtype, "itemsize", 8) < (16 if "complex" in str(t.dtype) else 8)
     if place.library == "sklearn":
         text += f"Give it t.detach() where only the number is meant. {kept}{metric(place.callers)}"
     elif place.library:
         text += f"{way_of(place.library, adopting())}{kept}"
-    elif single:
-        text += f"Use {way}, which is recorded. " * bool(way)
-        text += (
-            f"In {t.dtype} adoption keeps no Python numbers: they are doubles, and take the dtype of the array beside "
-            "them. Leave the 0-d Tensor as it is, or compute in double precision, x.astype(float). "
-        )
     elif way or kept:
         text += f"Use {way}, which is recorded. " * bool(way) + kept
         if not adopting():

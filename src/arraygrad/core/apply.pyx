@@ -290,7 +290,7 @@ cdef object binary_of_any(Op op, object a, object b):
 
 
 cdef tuple beside_narrow(object a, object b):
-    """The operands with a Python number in the precision of what it stands beside: NumPy's promotion. None: as they are.
+    """The operands with a Python number in the precision of what it stands beside; None: as they are.
 
     A Python float beside an array or scalar of single or half precision takes that, as in a plain call (NEP 50).
     """

@@ -8,8 +8,9 @@
 # of the one `(x > 1.0) is True`, and `(x > 1.0) - (x < 1.0)` is a number. So TensorBase.python is set in a transform's
 # arguments that are numbers, in what float() and math make (adoption/builtin_answers.pyx), and here in what Python's
 # operators make of such numbers and no others. In adopted calls comparisons of them give bool.
-# Where a Python number raises a TypeError and an array without axes does not, `x[0]`, `x @ y`, `[1.0] + x`, `x < [1.0]`,
-# and an order of complex numbers, it raises the same: code for numbers and sequences goes on with the branch that it has.
+# Where a Python number raises a TypeError and an array without axes does not, `x[0]`, `x @ y`, `[1.0] + x`,
+# `x < [1.0]`, and an order of complex numbers, it raises the same: code for numbers and sequences goes on with the
+# branch that it has.
 # What is not known to be a Python number may be one, and its comparisons give numpy.bool.
 # Guarded by tests/adoption/test_comparisons_of_numbers.py.
 from cpython.object cimport PyObject

@@ -212,7 +212,8 @@ cdef class Tensor(TensorBase):
     @property
     def imag(self):
         """The imaginary part: zeros for a real Tensor."""
-        return as_number(self, 0, apply_op(named_op("imag" if self.value.meta.is_complex else "_imag_of_real"), (self,)))
+        op = named_op("imag" if self.value.meta.is_complex else "_imag_of_real")
+        return as_number(self, 0, apply_op(op, (self,)))
 
     def numpy(self):
         """A numpy.ndarray of the values: detached, on the host, sharing memory where it can."""
