@@ -117,6 +117,7 @@ MAY_IMPORT = {
             "accumulators",
             "nodes",
             "saved_variables",
+            "number_kinds",
             "number_ops",
             "written_scalars",
         )

@@ -154,7 +154,6 @@ ROWS = [
     ("exec", "def g(x):\n    names = {}\n    exec(f'v = {x}', names)\n    return x * names['v']\nag.grad(g)(3.0)", UserWarning, "Tensor itself", "r = ag.grad(lambda x: x * x)(3.0)  # the Tensor itself", 6),
     ("a filled cache", "cache = {}\ndef g(x):\n    k = int(x * 1e6)\n    if k not in cache:\n        cache[k] = x * x\n    return cache[k]\ng(3.0)\nag.grad(g)(3.0)", UserWarning, "Empty the cache where the function begins",
      "cache = {}\ndef g(x):\n    cache.clear()  # Empty the cache where the function begins\n    k = int(x * 1e6)\n    if k not in cache:\n        cache[k] = x * x\n    return cache[k]\ng(3.0)\nr = ag.grad(g)(3.0)", 6),
-    ("a set beside a number", "ag.grad(lambda x: sum({x, 3.0}))(3.0)", UserWarning, "numpy.unique(numpy.array([...]))", "r = ag.grad(lambda x: sum(numpy.unique(numpy.array([x, 5.0]))))(3.0)  # numpy.unique(numpy.array([...]))", 1),
     ("another program", "import subprocess\nag.grad(lambda x: x * float(subprocess.run(['echo', str(x)], capture_output=True, text=True).stdout))(3.0)", UserWarning, "arraygrad.stop_gradient(x)",
      "import subprocess\nr = ag.grad(lambda x: x * float(subprocess.run(['echo', str(arraygrad.stop_gradient(x))], capture_output=True, text=True).stdout))(3.0)", 3),
     ("digits by int", "ag.grad(lambda x: x * (int(x * 1e6) / 1e6))(3.0)", UserWarning, "Leave the rounding out", "r = ag.grad(lambda x: x * x)(3.0)  # Leave the rounding out", 6),

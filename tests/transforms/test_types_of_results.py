@@ -201,6 +201,9 @@ def test_hessian_of_several_results_has_an_axis_for_each(shape, argument):
 
 # Of arrays: what math makes is a float, what Python's operators make of NumPy's scalars is one of them.
 OF_ARRAYS = {
+    "a power of math": lambda x: math.sin(x[0]) ** 2,
+    "a remainder of math": lambda x: math.sin(x[0]) % 0.3,
+    "math times a constant": lambda x: 2.0 * math.sin(x[0]),
     "math.sin": lambda x: math.sin(x[0]),
     "math.pow": lambda x: math.pow(x[0], x[1]),
     "math.fsum": lambda x: math.fsum(x),
@@ -252,9 +255,6 @@ def test_a_branch_on_the_type_is_that_of_the_plain_call(name):
 
 # A constant operand is not in the graph: the value is the scalar, which is a float too, and a question is refused.
 NOT_KNOWN = {
-    "a power of math": lambda x: math.sin(x[0]) ** 2,
-    "a remainder of math": lambda x: math.sin(x[0]) % 0.3,
-    "math times a constant": lambda x: 2.0 * math.sin(x[0]),
     "math and an element of a constant": lambda x: math.sin(x[0]) + np.ones(2)[0],
 }
 

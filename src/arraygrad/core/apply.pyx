@@ -15,6 +15,7 @@ from arraygrad.core.arguments cimport all_static, backend_in, is_static, raw_arg
 from arraygrad.core.decisions cimport decided, ordered
 from arraygrad.core.accumulators cimport accumulator_of
 from arraygrad.core.nodes cimport OpNode, attach, finish, new_op_node
+from arraygrad.core.number_kinds cimport beside_narrow
 from arraygrad.core.number_ops cimport as_float, number_operation
 from arraygrad.core.op cimport Op, named_op, result_type_of
 from arraygrad.core.operands cimport (
@@ -287,30 +288,6 @@ cdef object binary_of_any(Op op, object a, object b):
         if <PyObject*>op == _copysign and needs & 2:
             decided(op, b, None, out)
     return out
-
-
-cdef tuple beside_narrow(object a, object b):
-    """The operands with a Python number in the precision of what it stands beside; None: as they are.
-
-    A Python float beside an array or scalar of single or half precision takes that, as in a plain call (NEP 50).
-    """
-    cdef TensorBase t
-    cdef bint on_left = is_tensor(a) and (<TensorBase>a).python
-    cdef object other = b if on_left else a
-    t = <TensorBase>(a if on_left else b)
-    if is_tensor(other) and (<TensorBase>other).python or not (<Backend>t.value.meta.ops).scalars:
-        return None
-    dtype = getattr(other, "dtype", None)
-    if dtype is None or str(dtype) not in ("float32", "float16", "complex64"):
-        return None
-    if t.value.meta.is_complex:
-        wanted = "complex64"
-    else:
-        wanted = "float16" if str(dtype) == "float16" else "float32"
-    if str(t.value.meta.dtype) == wanted:
-        return None
-    narrow = t.astype(wanted)
-    return (narrow, b) if on_left else (a, narrow)
 
 
 cdef object strange(Op op, object a, object b, TensorBase t, bint on_left):

@@ -1,6 +1,7 @@
 # May cimport: core.value.
 from arraygrad.core.value cimport TensorBase, is_tensor
 
+cdef tuple beside_narrow(object a, object b)
 cdef object number_of_numbers(object other, object result)
 cdef object truth_of_numbers(object other, object result)
 cdef object order_of_numbers(TensorBase t, object other, object result)

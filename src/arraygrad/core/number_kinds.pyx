@@ -87,3 +87,27 @@ cdef int is_no_array(TensorBase t, object other) except -1:
     if is_number(other):
         raise TypeError(f"unsupported operand type(s) for @: '{name_of(t)}' and '{name_of(other)}'")
     return 0
+
+
+cdef tuple beside_narrow(object a, object b):
+    """The operands with a Python number in the precision of what it stands beside; None: as they are.
+
+    A Python float beside an array or scalar of single or half precision takes that, as in a plain call (NEP 50).
+    """
+    cdef TensorBase t
+    cdef bint on_left = is_tensor(a) and (<TensorBase>a).python
+    cdef object other = b if on_left else a
+    t = <TensorBase>(a if on_left else b)
+    if is_tensor(other) and (<TensorBase>other).python or not (<Backend>t.value.meta.ops).scalars:
+        return None
+    dtype = getattr(other, "dtype", None)
+    if dtype is None or str(dtype) not in ("float32", "float16", "complex64"):
+        return None
+    if t.value.meta.is_complex:
+        wanted = "complex64"
+    else:
+        wanted = "float16" if str(dtype) == "float16" else "float32"
+    if str(t.value.meta.dtype) == wanted:
+        return None
+    narrow = t.astype(wanted)
+    return (narrow, b) if on_left else (a, narrow)
