@@ -60,11 +60,12 @@ def irfft_adjoint(xp, g, shape, axis, norm):
 def rfftn_adjoint(xp, g, shape, s, axes, norm):
     """Adjoint of rfftn: the complex axes first, as irfft along the last ignores what is not Hermitian."""
     axes = transformed_axes(s, axes, g.ndim)
-    lengths = tuple(shape[axis] for axis in axes) if s is None else tuple(s)
+    last = -1 if s is None else tuple(s)[-1]
+    last = shape[axes[-1]] if last == -1 else last  # which NumPy takes for the axis as it is
     if len(axes) > 1:
         g = xp.fft.ifftn(g, axes=axes[:-1], norm=MIRRORED[norm])
-    halved = g * inner_weights(xp, g, lengths[-1], axes[-1], 0.5)
-    real = xp.fft.irfft(halved, n=lengths[-1], axis=axes[-1], norm=MIRRORED[norm])
+    halved = g * inner_weights(xp, g, last, axes[-1], 0.5)
+    real = xp.fft.irfft(halved, n=last, axis=axes[-1], norm=MIRRORED[norm])
     return fitted(xp, real, shape, axes)
 
 

@@ -7,6 +7,7 @@ are replaced before dividing: rules are differentiated again, and a nan masked a
 import math
 
 from arraygrad.ops._axes import count, expand_reduced
+from arraygrad.ops._factorizations import decomposed
 from arraygrad.ops._helpers import at_kinks, over_nonzero
 
 
@@ -66,7 +67,7 @@ def _matrix_norm(xp, g, x, ord):
     if 0 in x.shape[-2:]:
         return g * x
     if ord in ("nuc", 2, -2):
-        u, s, vh = xp.linalg.svd(x, full_matrices=False)
+        u, s, vh = decomposed(xp, x)
         if ord == "nuc":
             return g * xp.matmul(u, vh)
         extreme = xp.max(s, axis=-1, keepdims=True) if ord == 2 else xp.min(s, axis=-1, keepdims=True)
