@@ -248,3 +248,12 @@ FAR = (1.0, np.inf, -np.inf, np.nan)
 def test_the_last_of_points_in_a_row_is_the_end_itself(function, start, stop, endpoint, num):
     plain = quiet(lambda: function([start, 1.0], [stop, 2.0], num, endpoint=endpoint))
     is_plain(quiet(lambda: function(tensor([start, 1.0]), tensor([stop, 2.0]), num, endpoint=endpoint)), plain)
+
+
+@pytest.mark.parametrize("name", ["rfftn", "irfftn", "rfft2", "irfft2"])
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_half_spectra_along_one_axis_twice_are_refused_in_words(name, n):
+    t = tensor(np.cos(np.arange(2.0 * n)).reshape(n, 2))
+    found = getattr(np.fft, name)(t, axes=(0, 0))
+    with pytest.raises(TypeError, match="one axis at a time"):
+        ag.real(found).sum().backward()

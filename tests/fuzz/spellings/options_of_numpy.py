@@ -81,7 +81,7 @@ REFUSALS = "|".join([
     "would drop its gradient silently", "outermost coefficients are zero", r"unsupported operand type\(s\) for",
     "no __array_namespace__", "is not supported for Tensors", "has no recorded gradient", "which is not recorded",
     "leaves out singular values", "in-place operation", "what is recorded of the result",
-    "can't be written into a plain array", "shows memory that is none of the elements",
+    "can't be written into a plain array", "shows memory that is none of the elements", "a root that is not simple",
 ])  # fmt: skip
 HELPERS = {}
 
