@@ -142,3 +142,24 @@ def test_a_response_at_one_time_is_scipys(name, n):
     plain = getattr(scipy.signal, name)(system, n=n)[1][0]
     found = getattr(ours.signal, name)((ag.tensor(system[0], requires_grad=True), *system[1:]), n=n)[1][0]
     np.testing.assert_allclose(found.numpy(), plain, rtol=1e-10)
+
+
+@pytest.mark.parametrize("lambda_", ["pearson", "log-likelihood", "cressie-read", 0.5, 2, 1.5, 3])
+@pytest.mark.parametrize("places", [[0], [1, 3], [0, 1, 2]])
+def test_classes_in_which_nothing_was_observed(lambda_, places):
+    observed = np.array([3.0, 1.5, 4.0, 2.5])
+    observed[places] = 0.0
+
+    def f(module, x):
+        expected = x * (np.sum(observed) / np.sum(x))
+        return module.stats.power_divergence(observed, expected, lambda_=lambda_).statistic
+
+    agree(f, np.array([2.0, 1.0, 3.0, 2.6]))
+
+
+def test_a_score_of_no_observations_is_scipys():
+    x = np.array([-4.5, 0.5, 4.0])
+    found = ours.stats.scoreatpercentile(ag.tensor(x, requires_grad=True), 30, (1.0, 2.0), "lower", 0)
+    np.testing.assert_array_equal(
+        ag.asarray(found).detach().numpy(), scipy.stats.scoreatpercentile(x, 30, (1.0, 2.0), "lower", 0)
+    )

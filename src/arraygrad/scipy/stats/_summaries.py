@@ -240,6 +240,8 @@ def _scoreatpercentile(a, per, limit=(), interpolation_method="fraction", axis=N
     if limit:
         values = np.asarray(raw(a))
         kept = np.flatnonzero((values >= limit[0]) & (values <= limit[1]))
+        if not kept.size:  # SciPy's zero
+            return stats.scoreatpercentile(values, raw(per), limit, interpolation_method, axis)
         a = ag.take(ag.reshape(a, (-1,)), kept)
     method = {"fraction": "linear"}.get(interpolation_method, interpolation_method)
     return np.percentile(a, raw(per), axis=axis, method=method)
