@@ -210,7 +210,9 @@ def draw(rng, text=None):
         arrays[name] = array(rng, given[name], own_kind, own_dtype)
 
     run = compiled(call, tuple(arrays), layout)
-    adopted = rng.random() < 0.5 or "polynomial" in call or re.search("into|fromiter|vectorize|kaiser|as_strided", call)
+    adopted = (
+        rng.random() < 0.5 or "polynomial" in call or re.search("into|item|fromiter|vectorize|kaiser|as_strided", call)
+    )
     what = f"{call} {layout}{' adopted' if adopted else ''}: " + ", ".join(
         [f"{name} = {a!r}" for name, a in arrays.items()]
     )

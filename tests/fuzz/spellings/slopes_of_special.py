@@ -58,4 +58,5 @@ def draw(rng):
         f"{name} (sample {number}), {kind}: {[a.tolist() for a in arrays]}", of("arraygrad.scipy"), of("scipy"),
         tuple(np.ascontiguousarray(a).reshape(a.shape) for a in arrays), order=2, rtol=1e-4, value_rtol=1e-7,
         must_refuse=False, may_refuse=(NotDifferentiable, TypeError, ValueError), anywhere=True,
+        may_be_nan=group == "tie",
     )  # fmt: skip
