@@ -163,3 +163,16 @@ def test_a_score_of_no_observations_is_scipys():
     np.testing.assert_array_equal(
         ag.asarray(found).detach().numpy(), scipy.stats.scoreatpercentile(x, 30, (1.0, 2.0), "lower", 0)
     )
+
+
+@pytest.mark.parametrize("weighted_by", [None, np.float32, np.float64])
+@pytest.mark.parametrize("method", ["evaluate", "pdf", "logpdf"])
+@pytest.mark.parametrize("bandwidth", [None, 0.5, "silverman"])
+def test_densities_of_single_precision_are_computed_in_double(weighted_by, method, bandwidth):
+    rng = np.random.default_rng(0)
+    data, points = rng.normal(size=(2, 6)).astype(np.float32), rng.normal(size=(2, 3)).astype(np.float32)
+    weights = None if weighted_by is None else np.abs(rng.normal(size=6)).astype(weighted_by)
+    plain = getattr(scipy.stats.gaussian_kde(data, bandwidth, weights), method)(points)
+    found = getattr(ours.stats.gaussian_kde(ag.tensor(data, requires_grad=True), bandwidth, weights), method)(points)
+    assert found.dtype == plain.dtype
+    np.testing.assert_allclose(found.detach().numpy(), plain, rtol=1e-5)

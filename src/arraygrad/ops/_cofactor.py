@@ -1,6 +1,7 @@
 """The matrix of cofactors, which is the derivative of the determinant, right at singular matrices too.
 
-May import: ops._helpers, ops._scans. Everything uses only the standard and the table's internal operations.
+May import: ops._factorizations, ops._helpers, ops._scans. Everything uses only the standard and the table's
+internal operations.
 """
 
 import math

@@ -1,7 +1,8 @@
 """Rules of vector and matrix norms.
 
-May import: ops._axes, ops._helpers. Everything uses only the standard. Where a norm is zero or an element is, divisors
-are replaced before dividing: rules are differentiated again, and a nan masked afterwards would come back.
+May import: ops._axes, ops._factorizations, ops._helpers. Everything uses only the standard. Where a norm is zero or an
+element is, divisors are replaced before dividing: rules are differentiated again, and a nan masked afterwards would
+come back.
 """
 
 import math
