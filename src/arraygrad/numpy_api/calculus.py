@@ -375,6 +375,10 @@ def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     else:
         sign = F["sign"](start.detach())
         inner = sign * F["exp"](F["log"](sign * start) * (1 - weights) + F["log"](sign * stop) * weights)
+    # NumPy puts the ends in their places, whatever lies between them.
+    first, last = min(num, 1), int(endpoint and num > 1)
+    ends = [F["broadcast_to"](end, inner.shape[1:])[None] for end in (start, stop)]
+    inner = F["concat"]([ends[0][:first], inner[first : num - last], ends[1][:last]])
     return _spaced(numpy.geomspace, inner, (host(start), host(stop), num, endpoint), dtype, axis)
 
 
@@ -395,7 +399,7 @@ def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0)
         ndim = max(t.ndim for t in (start, stop, base))
         start, stop, base = [t.reshape((1,) * (ndim - t.ndim) + t.shape) for t in (start, stop, base)]
     weights = _weights(num, endpoint, start, stop)
-    found = F["pow"](base, start * (1 - weights) + stop * weights)
+    found = F["pow"](base, _between(start, stop, weights, endpoint))
     ends = [host(start), host(stop), num, endpoint, host(base)]
     return _spaced(numpy.logspace, found, ends, dtype, axis)
 
@@ -409,6 +413,14 @@ def _weights(num, endpoint, start, stop):
     return weights.astype(xp.float32) if single else weights
 
 
+def _between(start, stop, weights, endpoint):
+    """The points; the last is `stop` itself, as NumPy's is, though an infinity stands at the other end."""
+    points = start * (1 - weights) + stop * weights
+    if not endpoint or points.shape[0] < 2 or bool(F["all"](F["isfinite"](start))):
+        return points
+    return F["concat"]([points[:-1], F["broadcast_to"](stop, points.shape[1:])[None].astype(points.dtype)])
+
+
 @implements("linspace")
 def _linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     start, stop = operands(start, stop)
@@ -416,7 +428,7 @@ def _linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axi
         return F["linspace"](start, stop, num, endpoint=endpoint, dtype=dtype, device=device)
     given = (start, stop, num, endpoint, retstep, dtype, 0 if axis is None else axis)
     weights = _weights(num, endpoint, start, stop)
-    points = start * (1 - weights) + stop * weights
+    points = _between(start, stop, weights, endpoint)
     if dtype is not None and numpy.dtype(dtype).kind in "iub":  # NumPy's values, which have no derivative
         points = beside(numpy.linspace(host(start), host(stop), num, endpoint, dtype=dtype), start)
     elif dtype is not None:

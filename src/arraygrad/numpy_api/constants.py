@@ -1,6 +1,7 @@
 """NumPy's functions on Tensors whose results are indices, questions, sets or text: NumPy's signatures.
 
-May import: numpy_api.functions, core.tensor, numpy. What has no derivative is computed by NumPy on the host, from the
+May import: numpy_api.functions, core.exposed_memory, core.tensor, numpy. What has no derivative is computed by NumPy on
+the host, from the
 values, and given back as Tensors on the argument's backend. Elements that a set function keeps are taken out of its
 argument, recorded.
 """
@@ -10,6 +11,7 @@ import operator
 
 import numpy
 
+from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import F, beside, host, implements, pick, tensor_of, tensors
 
@@ -74,7 +76,7 @@ def _standard(name):
     return function
 
 
-for _name in ("unique_all", "unique_counts", "unique_inverse", "unique_values", "cumulative_sum", "cumulative_prod"):
+for _name in ("unique_all", "unique_counts", "unique_inverse", "cumulative_sum", "cumulative_prod"):
     implements(_name)(_standard(_name))
 
 
@@ -91,7 +93,7 @@ def _unique(
     if axis is None and equal_nan is True and not (return_index or return_inverse or return_counts):
         values = F["unique_values"](ar)
         if backend_of(ar).xp.isdtype(ar.dtype, ("integral", "bool")) or numpy.isnan(host(values)).sum() < 2:
-            return values
+            return values if sorted else _in_numpys_order(ar, values)
     _, index, inverse, counts = numpy.unique(host(ar), True, True, True, axis, equal_nan=equal_nan)
     if axis is None:
         values = pick(ar, index)
@@ -101,6 +103,25 @@ def _unique(
     wanted = ((return_index, index), (return_inverse, inverse), (return_counts, counts))
     results = [values, *[beside(found, ar) for asked, found in wanted if asked]]
     return tuple(results) if len(results) > 1 else values
+
+
+@implements("unique_values")
+def _unique_values(x):
+    x = tensor_of(x)
+    return _in_numpys_order(x, F["unique_values"](x))
+
+
+def _in_numpys_order(ar, values):
+    """Distinct elements in the order of numpy.unique_values, which is its table's for complex numbers."""
+    raw = raw_array(ar)
+    if type(raw) is not numpy.ndarray or raw.dtype.kind != "c":
+        return values
+    plain = numpy.unique_values(raw)
+    if plain.shape != values.shape:
+        return values
+    places = numpy.empty(len(plain), int)
+    places[numpy.argsort(plain, kind="stable")] = numpy.argsort(host(values), kind="stable")
+    return values.take(beside(places, ar), axis=0)
 
 
 @implements("intersect1d")
@@ -134,8 +155,11 @@ def _setxor1d(ar1, ar2, assume_unique=False):
     if not assume_unique:
         ar1, ar2 = [_unique(t) for t in tensors(ar1, ar2)]
     both = _both(ar1, ar2)
-    _, index, counts = numpy.unique(host(both), return_index=True, return_counts=True)
-    return pick(both, index[counts == 1])
+    values = host(both)
+    order = numpy.argsort(values, kind="stable")
+    apart = values[order][1:] != values[order][:-1]  # nan is apart from nan, as for NumPy
+    edges = numpy.concatenate([[True], apart, [True]])
+    return pick(both, order[edges[1:] & edges[:-1]] if len(order) else order)
 
 
 @implements("isfortran")

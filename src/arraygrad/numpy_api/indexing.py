@@ -269,10 +269,13 @@ def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
         options = {"nan": nan, "posinf": posinf, "neginf": neginf}
         result = _nan_to_num(F["real"](x), **options) + 1j * _nan_to_num(F["imag"](x), **options)
     elif xp.isdtype(x.dtype, "real floating"):
-        limits = xp.finfo(x.dtype)
+        limits = numpy.finfo(x.dtype) if isinstance(x.dtype, numpy.dtype) else xp.finfo(x.dtype)
+        high, low = [  # a Python float has no room for those of a long double
+            limit if isinstance(limit, numpy.longdouble) else float(limit) for limit in (limits.max, limits.min)
+        ]
         result = F["where"](F["isnan"](x), nan, x)
-        result = F["where"](x == numpy.inf, float(limits.max) if posinf is None else posinf, result)
-        result = F["where"](x == -numpy.inf, float(limits.min) if neginf is None else neginf, result)
+        result = F["where"](x == numpy.inf, high if posinf is None else posinf, result)
+        result = F["where"](x == -numpy.inf, low if neginf is None else neginf, result)
     else:
         result = x.copy()
     if copy:

@@ -19,6 +19,7 @@ from arraygrad.numpy_api.functions import (
     as_plain,
     axes_of,
     beside,
+    but_for_rounding,
     core_axes,
     host,
     implements,
@@ -38,6 +39,8 @@ __all__: list[str] = []
 def _dot(a, b, out=None):
     refuse("dot", out=(out, OUT))
     a, b = tensors(a, b)
+    if not a.ndim or not b.ndim:
+        return a * b
     return (
         a.dot(b) if a.ndim <= 2 and b.ndim <= 2 else F["tensordot"](a, b, axes=((a.ndim - 1,), (max(b.ndim - 2, 0),)))
     )
@@ -388,6 +391,10 @@ def _least_squares(a, b, rcond):
         away = b - a @ solution
         residuals = F["real"](away * away.conj()).sum(axis=0)
         residuals = residuals.reshape(1) if b.ndim == 1 else residuals
+        plain = [raw_array(t) for t in (a, b)]
+        if all(type(t) is numpy.ndarray for t in plain) and residuals.requires_grad and b.size:
+            size = numpy.abs(plain[1]).max() ** 2 * m  # of an exact fit rounding errors are left, squared
+            residuals = but_for_rounding(residuals, numpy.linalg.lstsq(*plain, rcond)[1], size)
     else:
         residuals = F["real"](F["zeros_like"](solution.detach()).reshape(-1)[:0])
     return solution, residuals, rank, singular

@@ -14,6 +14,7 @@ from arraygrad.numpy_api.functions import (
     F,
     as_plain,
     beside,
+    but_for_rounding,
     host,
     implements,
     moved_onto,
@@ -136,13 +137,14 @@ def _polydiv(u, v):
         quotient.append(factor)
         rest = F["concat"]([rest[1 : n + 1] - factor * v[1:], rest[n + 1 :]])
     if not quotient:
-        return F["zeros_like"](v[:1]), u
+        return moved_onto(numpy.polydiv(*given), (F["zeros_like"](v[:1]), u), u, "polydiv")
     # NumPy says how long the remainder is: of leading coefficients that are zero but for rounding it keeps some.
     values = numpy.polydiv(*given)
     n, kept = rest.shape[0], len(values[1])
     if kept > n:
         rest = F["concat"]([beside(numpy.zeros(kept - n), rest).astype(rest.dtype), rest])
-    return moved_onto(values, (F["stack"](quotient), rest[rest.shape[0] - kept :]), u, "polydiv")
+    rest = but_for_rounding(rest[rest.shape[0] - kept :], values[1], numpy.abs(given[0]).max(initial=0.0))
+    return moved_onto(values, (F["stack"](quotient), rest), u, "polydiv")
 
 
 @implements("poly", values=True)

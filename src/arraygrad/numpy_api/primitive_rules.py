@@ -17,6 +17,7 @@ from arraygrad.numpy_api.functions import host
 from arraygrad.numpy_api.plainly import implementation
 from arraygrad.ops import _norms
 from arraygrad.ops._axes import at_axis, from_start
+from arraygrad.ops._factorizations import decomposed
 from arraygrad.ops._helpers import is_complex
 from arraygrad.ops._solvers import check_cut
 
@@ -506,7 +507,7 @@ def cond(x, p=None):
 
 def cond_rule(xp, g, x, p):
     """The ratio of the largest and the smallest singular value, by U diag(.) V^H."""
-    u, s, vh = xp.linalg.svd(x, full_matrices=False)
+    u, s, vh = decomposed(xp, x)
     high, low = (-1, 0) if p == -2 else (0, -1)
     over, under = s[..., high, None, None], s[..., low, None, None]
     part = u[..., :, high, None] * vh[..., None, high, :] / under

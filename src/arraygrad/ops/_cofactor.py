@@ -1,11 +1,13 @@
 """The matrix of cofactors, which is the derivative of the determinant, right at singular matrices too.
 
-May import: ops._helpers, ops._scans. Everything uses only the standard and the table's internal operations.
+May import: ops._factorizations, ops._helpers, ops._scans. Everything uses only the standard and the table's
+internal operations.
 """
 
 import math
 
-from arraygrad.ops._helpers import adjoint, eye_mask, unrecorded
+from arraygrad.ops._factorizations import decomposed
+from arraygrad.ops._helpers import adjoint, eye_mask, is_dask, unrecorded
 from arraygrad.ops._scans import exclusive_products
 
 
@@ -84,7 +86,7 @@ def _all_but_two(xp, s):
 
 def _well_conditioned(xp, x, det):
     """Whether dividing by every determinant of the stack keeps half of the digits."""
-    if type(x).__module__.partition(".")[0] == "dask":
+    if is_dask(x):
         return False  # looking at the values would compute them; singular values are right for every matrix
     if not bool(xp.all(det != 0)):
         return False
@@ -94,7 +96,7 @@ def _well_conditioned(xp, x, det):
 
 def _decompose(xp, x):
     """Singular value decomposition, and the determinant of its two unitary factors, shape (..., 1, 1)."""
-    u, s, vh = xp.linalg.svd(x, full_matrices=False)
+    u, s, vh = decomposed(xp, x)
     return u, s, vh, _stretch(xp, xp.linalg.det(u) * xp.linalg.det(vh))
 
 

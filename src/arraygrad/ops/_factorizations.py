@@ -6,7 +6,7 @@ mode"; Murray (2016) for Cholesky; Townsend (2016) for the singular value decomp
 complex eigenvectors.
 """
 
-from arraygrad.ops._helpers import adjoint, eye_mask, is_complex, is_tensor, unrecorded
+from arraygrad.ops._helpers import adjoint, eye_mask, is_complex, is_dask, is_tensor, unrecorded
 
 # How far, in absolute terms, a gradient may be from not depending on a vector's phase (PyTorch's tolerance).
 PHASE_TOLERANCE = 1e-2
@@ -89,7 +89,10 @@ def qr_forward(xp, x, mode):
 
 
 def _qr_tall(xp, g_q, g_r, q, r):
-    """(g_q + Q S) R^-H, where the Hermitian S has the lower triangle of R g_r^H - g_q^H Q."""
+    """(g_q + Q S) R^-H, where the Hermitian S has the lower triangle of R g_r^H - g_q^H Q; nan where R is singular."""
+    singular = xp.any(xp.linalg.diagonal(unrecorded(r)) == 0, axis=-1)
+    if not is_dask(r) and bool(xp.any(singular)):
+        r = xp.where(singular[..., None, None], xp.nan, r)
     lower = xp.matmul(r, adjoint(xp, g_r)) - xp.matmul(adjoint(xp, g_q), q)
     strict = xp.tril(lower, k=-1)
     own = eye_mask(xp, lower.shape[-2], lower.shape[-1], 0, lower)
@@ -101,12 +104,24 @@ def _qr_tall(xp, g_q, g_r, q, r):
 # -- singular values --------------------------------------------------------------------------------------------------
 
 
+def decomposed(xp, x):
+    """(U, S, V^H) for a rule, in its reduced form; U and S are nan where a matrix is not finite.
+
+    LAPACK may not return from the vectors of a matrix with infinities, though it does from the values alone.
+    """
+    finite = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
+    if is_dask(x) or bool(xp.all(finite)):
+        return xp.linalg.svd(x, full_matrices=False)
+    u, s, vh = xp.linalg.svd(xp.where(finite, x, 0.0), full_matrices=False)
+    return xp.where(finite, u, xp.nan), xp.where(finite[..., 0], s, xp.nan), vh
+
+
 def svdvals(xp, g, x):
     """U diag(g) V^H."""
     found = compiled(xp, "_svdvals_gradient", g, x)
     if found is not None:
         return found
-    u, values, vh = xp.linalg.svd(x, full_matrices=False)
+    u, values, vh = decomposed(xp, x)
     g = _as_of(g, values)
     none = _unused_zeros(xp, g, values)
     if none is not None:
@@ -290,7 +305,7 @@ def _without_derivative(xp, g, columns):
 
 def _is_recorded(a):
     """Whether what is computed of `a` is recorded, and its values can be looked at without computing them early."""
-    return is_tensor(a) and type(getattr(a, "array", a)).__module__.partition(".")[0] != "dask"
+    return is_tensor(a) and not is_dask(a)
 
 
 def _alone(xp, values, used, zero=False, every=False):
@@ -530,7 +545,7 @@ def _eigenvectors_alone(xp, g_l, g_v, values, v, x, used):
 
     Also where nothing is recorded: of equal eigenvalues there may be fewer vectors than the solution by all needs.
     """
-    if type(getattr(v, "array", v)).__module__.partition(".")[0] == "dask":
+    if is_dask(v):
         return 0.0, None
     recorded, gradient = _is_recorded(v), 0.0
     if recorded and values.shape[-1]:

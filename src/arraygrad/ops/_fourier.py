@@ -59,31 +59,33 @@ def irfft_adjoint(xp, g, shape, axis, norm):
 
 def rfftn_adjoint(xp, g, shape, s, axes, norm):
     """Adjoint of rfftn: the complex axes first, as irfft along the last ignores what is not Hermitian."""
-    axes = transformed_axes(s, axes, g.ndim)
-    lengths = tuple(shape[axis] for axis in axes) if s is None else tuple(s)
+    axes = transformed_axes(s, axes, g.ndim, half=True)
+    last = -1 if s is None else tuple(s)[-1]
+    last = shape[axes[-1]] if last == -1 else last  # which NumPy takes for the axis as it is
     if len(axes) > 1:
         g = xp.fft.ifftn(g, axes=axes[:-1], norm=MIRRORED[norm])
-    halved = g * inner_weights(xp, g, lengths[-1], axes[-1], 0.5)
-    real = xp.fft.irfft(halved, n=lengths[-1], axis=axes[-1], norm=MIRRORED[norm])
+    halved = g * inner_weights(xp, g, last, axes[-1], 0.5)
+    real = xp.fft.irfft(halved, n=last, axis=axes[-1], norm=MIRRORED[norm])
     return fitted(xp, real, shape, axes)
 
 
 def irfftn_adjoint(xp, g, shape, s, axes, norm):
     """Adjoint of irfftn from frequencies of `shape`."""
-    axes = transformed_axes(s, axes, g.ndim)
+    axes = transformed_axes(s, axes, g.ndim, half=True)
     spectrum = xp.fft.rfftn(g, axes=axes, norm=MIRRORED[norm])
     weighted = spectrum * inner_weights(xp, spectrum, g.shape[axes[-1]], axes[-1], 2.0)
     return fitted(xp, weighted, shape, axes)
 
 
-def transformed_axes(s, axes, ndim):
+def transformed_axes(s, axes, ndim, half=False):
     """The axes of a transform over several: all, or the last len(s), if not given.
 
-    TypeError for axes that are named twice with lengths of their own: the adjoint is no transform of that kind.
+    TypeError for axes that are named twice where lengths change, by `s` or to `half` a spectrum: the adjoint is no
+    transform of that kind.
     """
     if axes is not None:
         found = normalize_axes(tuple(axes), ndim)
-        if s is not None and len(set(found)) < len(found):
+        if (half or s is not None) and len(set(found)) < len(found):
             raise TypeError(
                 f"fftn: s={s} with axes={axes}, which are repeated, has no recorded gradient: transform one "
                 f"axis at a time, by fft"

@@ -20,6 +20,11 @@ def is_complex(xp, dtype):
     return xp.isdtype(dtype, "complex floating")
 
 
+def is_dask(x):
+    """Whether looking at the values would compute them."""
+    return type(getattr(x, "array", x)).__module__.partition(".")[0] == "dask"
+
+
 def unrecorded(a):
     """The values of an array as constants, for what a rule looks at without depending on it."""
     return a.detach() if is_tensor(a) else a

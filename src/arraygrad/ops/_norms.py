@@ -1,12 +1,14 @@
 """Rules of vector and matrix norms.
 
-May import: ops._axes, ops._helpers. Everything uses only the standard. Where a norm is zero or an element is, divisors
-are replaced before dividing: rules are differentiated again, and a nan masked afterwards would come back.
+May import: ops._axes, ops._factorizations, ops._helpers. Everything uses only the standard. Where a norm is zero or an
+element is, divisors are replaced before dividing: rules are differentiated again, and a nan masked afterwards would
+come back.
 """
 
 import math
 
 from arraygrad.ops._axes import count, expand_reduced
+from arraygrad.ops._factorizations import decomposed
 from arraygrad.ops._helpers import at_kinks, over_nonzero
 
 
@@ -66,7 +68,7 @@ def _matrix_norm(xp, g, x, ord):
     if 0 in x.shape[-2:]:
         return g * x
     if ord in ("nuc", 2, -2):
-        u, s, vh = xp.linalg.svd(x, full_matrices=False)
+        u, s, vh = decomposed(xp, x)
         if ord == "nuc":
             return g * xp.matmul(u, vh)
         extreme = xp.max(s, axis=-1, keepdims=True) if ord == 2 else xp.min(s, axis=-1, keepdims=True)

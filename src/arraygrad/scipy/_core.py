@@ -81,6 +81,10 @@ def _along(formula, structure, default, counted):
 
     def over(*args, axis=default, **named):
         named = {**dict(zip(signature.parameters, args, strict=False)), **named}
+        if axis is None and "g" not in named and len(of) == 1:  # the whole array is one vector
+            whole = ag.asarray(named[of[0].name])
+            found = formula(**{**named, of[0].name: ag.reshape(whole, (-1,))})
+            return _each_result(structure, found, lambda a, _: ag.reshape(a, whole.shape) if a.shape else a)
         place = from_end(axis, np.ndim(raw(named[of[0].name])))
 
         def back(a, more):

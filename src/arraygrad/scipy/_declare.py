@@ -733,6 +733,8 @@ def gradients_of_composition(call, g, tensors, ans=None, name=None):
         ]
         # A result of SciPy that is narrower, or a number where ours is an array, has the gradient's shape.
         pairs = [(out, gi if gi.shape == out.shape else gi.reshape(out.shape)) for out, gi in pairs]
+        # Of one that is complex by output= alone the imaginary part is constant.
+        pairs = [(out, gi.real if numpy.isrealobj(raw(out)) else gi) for out, gi in pairs]
     with enable_grad() if graph else _nothing(), standing_for(first) if graph else _nothing():
         return list(
             gradients_of(

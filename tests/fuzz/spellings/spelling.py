@@ -3,9 +3,11 @@
 Imports of arraygrad: the public face; core.inplace, for whether a result without axes is a scalar.
 """
 
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 
@@ -47,6 +49,13 @@ class Spelling:
     bits : bool
         Whether values must be those of the plain call to the last bit, in containers of the same kind, and scalars
         where it gives scalars.
+    refusals : str
+        What the text of an exception of `ours` may hold where the plain call answers, as a regular expression.
+    anywhere : bool
+        Whether a point may be a kink or infinite: derivatives are compared where the differences of both sides agree,
+        and those of the elements that are finite.
+    may_be_nan : bool
+        Whether a derivative may be nan at finite numbers: at a point where a formula divides by zero.
     """
 
     what: str
@@ -61,6 +70,9 @@ class Spelling:
     may_refuse: tuple = ()
     must_refuse: bool = True
     bits: bool = False
+    refusals: str = ""
+    anywhere: bool = False
+    may_be_nan: bool = False
 
 
 @dataclass
@@ -137,6 +149,9 @@ def check(spelling, counts=None, seed=0):
     except Mismatch as error:
         raise Mismatch(error.what, f"{spelling.what}: {error}") from None
     except Exception as error:
+        if spelling.refusals and re.search(spelling.refusals, str(error)):
+            counts.refused += 1
+            return
         raise Mismatch("refused", f"{spelling.what} raises {type(error).__name__}: {error}") from error
 
 
@@ -161,7 +176,7 @@ def _values(spelling, results, expected, counts):
         raise Mismatch("value", f"{len(results)} results, of the plain call {len(expected)}")
     for ours, theirs in zip(map(raw, results), expected, strict=True):
         counts.values += 1
-        if spelling.bits:  # operations compute in the processor's byte order
+        if spelling.bits or spelling.anywhere:  # operations compute in the processor's byte order
             ours, theirs = (a.astype(a.dtype.newbyteorder("="), copy=False) for a in (ours, theirs))
         if ours.shape != theirs.shape or (spelling.dtypes and ours.dtype != theirs.dtype):
             raise Mismatch("value", f"{ours.dtype}{ours.shape}, of the plain call {theirs.dtype}{theirs.shape}")
@@ -203,7 +218,16 @@ def _objective(results, weights):
     """
     if any(np.shape(part) != np.shape(w) for part, w in zip(results, weights, strict=True)):
         return np.longdouble("nan")
-    return sum((dot(w, part) for part, w in zip(results, weights, strict=True)), np.longdouble(0))
+    return sum((dot(w, _kept(part, w)) for part, w in zip(results, weights, strict=True)), np.longdouble(0))
+
+
+def _kept(part, weights):
+    """Zeros where a weight is zero, so that what is not finite there does not count."""
+    return np.where(weights == 0, 0, part)
+
+
+def _where_finite(weights, array):
+    return np.where(np.isfinite(array), weights, 0)
 
 
 def _floating(results):
@@ -237,35 +261,68 @@ def _gradients(spelling, tensors, results, weights, create_graph=False):
     ]
 
 
+def smooth(function, steps):
+    """`directional` where both sides have that slope, up to a thousandth; otherwise nan."""
+    function = cache(function)
+    value, error = directional(function, steps[:2])
+    h = steps[1]
+    at = function(0.0)
+    sides = [(18 * function(s) - 9 * function(2 * s) + 2 * function(3 * s) - 11 * at) / (6 * s) for s in (h, -h)]
+    spread = max(abs(side - value) for side in sides)
+    error += 4e-16 * abs(at) / h  # rounding
+    return value if spread <= 1e-3 * max(abs(value), 1e-2) else np.longdouble("nan"), error
+
+
+def _linear(function, direction, steps, rng):
+    """Whether slopes of two directions add up: they do not where more than two elements are equal."""
+    for _ in range(3):
+        other = _where_finite(random_direction(rng, direction.shape, direction.dtype.kind == "c"), direction)
+        other = np.where(direction == 0, 0, other)
+        found = [smooth(partial(function, d=d), steps)[0] for d in (direction, other, direction + other)]
+        if not abs(found[0] + found[1] - found[2]) <= 1e-3 * max(*map(abs, found), 1e-2):
+            return False
+    return True
+
+
 def _derivatives(spelling, tensors, results, counts, rng):
     floating = [raw(part) for part in results if raw(part).dtype.kind in "fc"]
-    weights = _weights(rng, floating)
+    weights = list(map(_where_finite, _weights(rng, floating), floating))
     inputs, gradients = _gradients(spelling, tensors, results, weights, create_graph=spelling.order > 1)
     places = [i for i, a in enumerate(spelling.arrays) if differentiable(a)]
-    directions = [random_direction(rng, a.shape, a.dtype.kind == "c") for a in map(raw, inputs)]
+    directions = list(map(_where_finite, _weights(rng, list(map(raw, inputs))), map(raw, inputs)))
     low = any(a.dtype.itemsize // (2 if a.dtype.kind == "c" else 1) < 8 for a in map(raw, inputs))
     wide = [_widened(np.asarray(a)) for a in spelling.arrays]
 
-    def moved(h, chosen):
+    def moved(h, place, d):
         arrays = [a.copy() for a in wide]
-        for place, d in zip(places, directions, strict=True):
-            if place in chosen:
-                arrays[place] = arrays[place] + float(h) * d
+        arrays[place] = arrays[place] + float(h) * d
         return arrays
 
+    finite = all(np.all(np.isfinite(a)) for a in [*floating, *filter(differentiable, spelling.arrays)])
     steps = [spelling.step, spelling.step / 4, spelling.step / 16]
+    slopes = smooth if spelling.anywhere else directional
     for place, gradient, direction in zip(places, gradients, directions, strict=True):
 
-        def value(h, place=place):
-            return _objective(_floating(parts(quiet(spelling.plain, *moved(h, {place})))), weights)
+        def value(h, d, place=place):
+            try:
+                near = quiet(spelling.plain, *moved(h, place, d))
+            except Exception:
+                if not spelling.anywhere:
+                    raise
+                return np.longdouble("nan")  # beyond the end of what the function takes
+            return _objective(_floating(parts(near)), weights)
 
         counts.gradients += 1
+        linear = spelling.anywhere and partial(_linear, value, direction, steps, rng)
+        expected = slopes(partial(value, d=direction), steps)
         _compare(
-            "gradient", spelling, f"of argument {place}", gradient, direction, *directional(value, steps), low, counts
-        )
+            "gradient", spelling, f"of argument {place}", gradient, direction, *expected, low, counts,
+            finite=finite, linear=linear,
+        )  # fmt: skip
     if spelling.order < 2 or low or not inputs:
         return
-    second_weights = [random_direction(rng, a.shape, a.dtype.kind == "c") for a in map(raw, inputs)]
+    second_weights = list(map(_where_finite, _weights(rng, list(map(raw, inputs))), map(raw, gradients)))
+    finite = finite and all(np.all(np.isfinite(raw(g))) for g in gradients)
     kept = [(g, w) for g, w in zip(gradients, second_weights, strict=True) if g.requires_grad]
     found = [None] * len(inputs)
     if kept:
@@ -276,26 +333,45 @@ def _derivatives(spelling, tensors, results, counts, rng):
         )
     for place, second, like, direction in zip(places, found, inputs, directions, strict=True):
 
-        def slope(h, place=place):
-            near = _tensors(moved(h, {place}))
-            results = parts(quiet(spelling.ours, *near))
+        def slope(h, d, place=place):
+            near = _tensors(moved(h, place, d))
+            try:
+                results = parts(quiet(spelling.ours, *near))
+            except Exception:
+                if not spelling.anywhere:
+                    raise
+                return np.longdouble("nan")
+            if [p.shape for p in map(raw, results) if p.dtype.kind in "fc"] != [w.shape for w in weights]:
+                return np.longdouble("nan")
             return _objective([g.numpy() for g in _gradients(spelling, near, results, weights)[1]], second_weights)
 
         counts.second += 1
         second = ag.asarray(np.zeros(like.shape, like.dtype)) if second is None else second
-        expected = directional(slope, [4 * s for s in steps])
-        _compare("second derivative", spelling, f"of argument {place}", second, direction, *expected, low, counts, 10)
+        linear = spelling.anywhere and partial(_linear, slope, direction, steps, rng)
+        expected = slopes(partial(slope, d=direction), [4 * s for s in steps])
+        _compare(
+            "second derivative", spelling, f"of argument {place}", second, direction, *expected, low, counts, 10,
+            finite=finite, linear=linear,
+        )  # fmt: skip
 
 
-def _compare(what, spelling, which, gradient, direction, expected, error, low, counts, looser=1):
-    gradient = raw(gradient)
+def _compare(
+    what, spelling, which, gradient, direction, expected, error, low, counts, looser=1, finite=True, linear=None
+):
+    gradient = _kept(raw(gradient), direction)
     ours = dot(gradient, direction)
     size = max(np.sum(np.abs(gradient) * np.abs(direction)), abs(expected)) if gradient.size else abs(expected)
     rtol = looser * (max(spelling.rtol, 1e-3) if low else spelling.rtol)
+    if spelling.anywhere and np.isnan(ours) and (spelling.may_be_nan or not finite):
+        counts.undecided += 1  # it says so itself
+        return
     if not np.isfinite(expected) or error > 1e-4 * max(size if np.isfinite(size) else 0.0, abs(expected), 1e-3):
         counts.undecided += 1
         return
     if not abs(ours - expected) <= rtol * max(size, 1e-2) + 10 * error:
+        if linear and not linear():
+            counts.undecided += 1
+            return
         raise Mismatch(
             what,
             f"{which} along a direction is {float(ours)!r}, by differences {float(expected)!r} "

@@ -9,9 +9,13 @@ the derivative at A^T along the conjugate of the result's gradient G, by the sam
 A real matrix stays real on the way: rounding would put its eigenvalues to either side of a branch cut.
 """
 
+import functools
+
 import numpy as np
+import scipy.linalg
 
 import arraygrad as ag
+from arraygrad.scipy._declare import REGISTRY, raw
 from arraygrad.scipy.linalg._chapter import NAMES, adjoint, by_composition, by_rule, no_rule, shape_of
 
 __all__ = []
@@ -83,6 +87,23 @@ def _sqrtm(g, ans, A):
     if len(shape_of(x)) > 2:
         return _adjoint_frechet("sqrtm", ag.asarray(A), g, ans)
     return NAMES["solve_sylvester"](adjoint(x), adjoint(x), ag.asarray(g))
+
+
+def _with_error(name):
+    """disp=False: the function and an estimate of its error, which has no derivative."""
+    alone, theirs = NAMES[name], getattr(scipy.linalg, name)
+
+    @functools.wraps(theirs)
+    def both(A, disp=None, **options):
+        if not isinstance(A, ag.Tensor) or disp is None or disp:  # SciPy's default is an object of its own
+            return alone(A, **({} if disp is None else {"disp": disp}), **options)
+        return alone(A, **options), theirs(raw(A), disp=disp, **options)[1]
+
+    return both
+
+
+for _name in ("logm", "sqrtm"):
+    NAMES[_name] = REGISTRY[f"linalg.{_name}"].function = _with_error(_name)
 
 
 @by_rule("fractional_matrix_power", "A", HIGHAM, core="A(n,n)->(n,n)", refuse={"t": "it has no rule"})

@@ -188,7 +188,9 @@ def _recursion(parts, dt, u, t, x0):
         t = np.asarray(raw(t), dtype=float)
         stop, count = t[-1], int(np.floor(t[-1] / dt)) + 1
     times = np.linspace(0.0, stop, num=count)
-    if t is not None and t.size > 1:  # the input between the times that it is given at
+    if t is not None and t.size == 1:  # SciPy has nan of an input at one time
+        u = u * np.nan
+    elif t is not None:  # the input between the times that it is given at
         weights = np.stack([np.interp(times, t, unit) for unit in np.eye(t.size)], axis=1)
         u = mm(ag.asarray(weights), u)
     x = ag.asarray(np.zeros(shape_of(a)[0])) if x0 is None else ag.reshape(ag.asarray(x0) + 0.0, (-1,))

@@ -198,7 +198,7 @@ class Voronoi(_Structure):
         points, plain = self._data, self._plain
         d = plain.points.shape[1]
         away = np.linalg.norm(plain.vertices[:, None, :] - plain.points, axis=-1)
-        around = np.argsort(away, axis=1, kind="stable")[:, : d + 1]
+        around = np.argsort(-away if plain.furthest_site else away, axis=1, kind="stable")[:, : d + 1]
         at = ag.reshape(ag.take(points, around.ravel(), axis=0), (-1, d + 1, d))
         square = ag.sum(at * at, axis=-1)
         rows, right = at[:, 1:, :] - at[:, :1, :], 0.5 * (square[:, 1:] - square[:, :1])

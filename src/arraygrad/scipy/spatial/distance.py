@@ -43,6 +43,14 @@ def _centred(x, w):
 
 def _jensenshannon(x, y, base=None, axis=-1, keepdims=False):
     """SciPy hands the axis to each step, which counts it by the array that it gets."""
+    if axis is None:
+        if x.shape != y.shape:
+            raise NotDifferentiable(
+                "arraygrad.scipy.spatial.distance.jensenshannon: for axis=None expected arrays of one shape, but got "
+                f"{x.shape} and {y.shape}: broadcast them first"
+            )
+        found = _jensenshannon(ag.reshape(x, (-1,)), ag.reshape(y, (-1,)), base)
+        return ag.reshape(found, (1,) * x.ndim) if keepdims else found
     dtype = ag.result_type(x, y)
     terms, away = jensen_shannon(x, y, axis)
     total = 0.5 * ag.sum(terms, axis=axis)

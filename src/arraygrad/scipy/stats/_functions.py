@@ -398,6 +398,8 @@ def _power_divergence(f_obs, f_exp=None, ddof=0, lambda_=None):
         terms = 2.0 * ag.special.xlogy(f_obs, f_obs / f_exp)
     elif power == -1:
         terms = 2.0 * ag.special.xlogy(f_exp, f_exp / f_obs)
+    elif power > 0:  # no factor of it is infinite where nothing was observed
+        terms = (f_obs ** (power + 1.0) * f_exp**-power - f_obs) * (2.0 / (power * (power + 1.0)))
     else:
         terms = f_obs * ((f_obs / f_exp) ** power - 1.0) * (2.0 / (power * (power + 1.0)))
     statistic = ag.sum(terms, axis=-1)

@@ -178,13 +178,15 @@ def _chi2_contingency(observed, correction=True, lambda_=None, *, method=None):
     if method is not None:
         raise NotDifferentiable("arraygrad.scipy.stats.chi2_contingency: method= draws random tables")
     plain = stats.chi2_contingency(raw(observed), correction, lambda_)
-    observed = ag.asarray(observed)
+    observed = ag.astype(ag.asarray(observed), ag.float64, copy=False)  # as SciPy computes
     expected = _expected(observed)
     if plain.dof == 0:
         return type(plain)(0.0 * ag.sum(observed), 1.0 + 0.0 * ag.sum(observed), 0, expected)
     if plain.dof == 1 and correction:
         away = expected - observed
         near = np.asarray(np.abs(np.asarray(raw(away))) < 0.5)
+        if near.all():  # all of the difference is taken away, around here too
+            return type(plain)(0.0 * ag.sum(observed), 1.0 + 0.0 * ag.sum(observed), plain.dof, expected)
         observed = observed + ag.where(near, away, 0.5 * np.sign(np.asarray(raw(away))))
     statistic, _ = NAMES["power_divergence"](
         ag.reshape(observed, (-1,)), ag.reshape(expected, (-1,)), lambda_=1.0 if lambda_ is None else lambda_

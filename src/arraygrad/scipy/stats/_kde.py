@@ -1,7 +1,7 @@
 """Kernel density estimates, differentiable in the points, the data, the weights and the bandwidth.
 
-May import: arraygrad, core.constant_checks, core.tensor, scipy._declare, scipy._guards, scipy.stats._functions, numpy,
-SciPy.
+May import: arraygrad, core.constant_checks, core.tensor, scipy._declare, scipy._guards, scipy._precision,
+scipy.stats._functions, numpy, SciPy.
 """
 
 import math
@@ -14,6 +14,7 @@ from arraygrad.core.constant_checks import Contents
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY, Rule, guarded, raw
 from arraygrad.scipy._guards import holds_tensor, taken_down
+from arraygrad.scipy._precision import as_precise
 from arraygrad.scipy.stats._samples import NAMES
 
 __all__ = []
@@ -110,7 +111,7 @@ class gaussian_kde(stats.gaussian_kde):
 
     def _shares(self):
         weights = self._given[1]
-        weights = ag.ones(self.n) if weights is None else ag.reshape(ag.asarray(weights), (-1,))
+        weights = ag.ones(self.n) if weights is None else ag.reshape(as_precise(ag.asarray(weights), 64), (-1,))
         return weights / ag.sum(weights)
 
     def _spread(self):

@@ -65,9 +65,9 @@ def _kstatvar(data, n=2):
     return k2 / m if n == 1 else (2.0 * m * k2**2 + (m - 1.0) * _k_statistic(data, 4)) / (m * (m + 1.0))
 
 
-@of_samples("lmoment", "sample", "Hosking (1990); by selection", samples="sample", inert="sorted")
-def _lmoment(sample, order=None, standardize=True):
-    a = ag.sort(sample, axis=-1)
+@of_samples("lmoment", "sample", "Hosking (1990); by selection", samples="sample")
+def _lmoment(sample, order=None, sorted=False, standardize=True):
+    a = sample if sorted else ag.sort(sample, axis=-1)
     orders = np.atleast_1d(np.asarray([1, 2, 3, 4] if order is None else order)).astype(int)
     n = a.shape[-1]
     i = np.arange(float(n))
@@ -240,6 +240,8 @@ def _scoreatpercentile(a, per, limit=(), interpolation_method="fraction", axis=N
     if limit:
         values = np.asarray(raw(a))
         kept = np.flatnonzero((values >= limit[0]) & (values <= limit[1]))
+        if not kept.size:  # SciPy's zero
+            return stats.scoreatpercentile(values, raw(per), limit, interpolation_method, axis)
         a = ag.take(ag.reshape(a, (-1,)), kept)
     method = {"fraction": "linear"}.get(interpolation_method, interpolation_method)
     return np.percentile(a, raw(per), axis=axis, method=method)
