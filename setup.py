@@ -388,14 +388,15 @@ class BuildExt(build_ext):
         path = self.get_ext_fullpath(library.name)
         # Builds in place and wheels are linked in one folder.
         kind = write("link.txt", "in place\n" if self.keeps_names else "for a wheel\n")
-        if self.force or newer_group([*objects, str(kind)], path):
+        order = order_of_sections(objects)
+        if self.force or newer_group([*objects, str(kind), str(order)], path):
             # The compiler's class would leave a library that is newer than the objects, though it is of the other kind.
             Path(path).unlink(missing_ok=True)
             self.compiler.link_shared_object(
                 objects,
                 path,
                 libraries=self.get_libraries(library),
-                extra_postargs=library.extra_link_args + self.link_options(objects),
+                extra_postargs=library.extra_link_args + self.link_options(order),
                 export_symbols=self.get_export_symbols(library),
                 debug=self.debug,
                 build_temp=self.build_temp,
@@ -433,7 +434,7 @@ class BuildExt(build_ext):
                 return []
         return list(options)
 
-    def link_options(self, objects: list[str]) -> list[str]:
+    def link_options(self, order: Path) -> list[str]:
         """What makes a release build's library smaller, as far as the linker knows it."""
         if MSVC or DEBUG or SANITIZE:
             return []
@@ -443,7 +444,7 @@ class BuildExt(build_ext):
         options += self.linked("-Wl,--gc-sections")
         # What Cython writes into many modules compresses better where its copies lie beside each other. Gold alone
         # takes a list; what it does not name stays in the modules' order.
-        options += options and self.linked("-fuse-ld=gold", f"-Wl,--section-ordering-file={order_of_sections(objects)}")
+        options += options and self.linked("-fuse-ld=gold", f"-Wl,--section-ordering-file={order}")
         return options if self.keeps_names else options + self.linked("-Wl,--strip-all")
 
     def linked(self, *options: str) -> list[str]:
@@ -471,16 +472,17 @@ class BuildExt(build_ext):
 
 
 def order_of_sections(objects: list[str]) -> Path:
-    """A list of the sections of functions that Cython writes into many modules, by their names."""
+    """A list of the sections of functions that Cython writes into many modules or for many types, by their names."""
     found: set[bytes] = set()
     for path in objects:
         found.update(UTILITY_SECTION.findall(Path(path).read_bytes()))
     return write("sections.txt", "".join(f"{name.decode()}\n" for name in sorted(found, key=section_key)))
 
 
-def section_key(name: bytes) -> tuple[bool, bytes]:
-    """What starts modules comes first: it runs together."""
-    return b"__pyx_pymod_" not in name, name
+def section_key(name: bytes) -> tuple[bool, bytes, bytes]:
+    """What starts modules comes first, as it runs together; what makes, frees and reads objects last, by kinds."""
+    slot = re.search(rb"__pyx_(?:tp_[a-z]+|[gs]etprop)_", name)
+    return b"__pyx_pymod_" not in name, slot[0] if slot else b"", name
 
 
 def remove_others(folder: Path, library: Path) -> None:
@@ -501,7 +503,7 @@ SELDOM = "ARRAYGRAD_SELDOM"  # error_paths.hpp
 PYTHON = '#include "Python.h"'
 # A section's name in an object file.
 UTILITY_SECTION = re.compile(
-    rb"(?:\0|\.rela)(\.text\.[\w.]*?(?:__Pyx_|__pyx_pymod_|__pyx_bisect_|Py_X?DECREF)[\w.]*)(?=\0)"
+    rb"(?:\0|\.rela)(\.text\.[\w.]*?(?:__Pyx_|__pyx_(?:pymod|bisect|tp|getprop|setprop)_|Py_X?DECREF)[\w.]*)(?=\0)"
 )
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 # A type of another module, with the table of its methods, where a module takes both as it starts.
