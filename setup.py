@@ -59,6 +59,8 @@ KIND = "-".join(["debug" if DEBUG else "release"] + ["trace"] * TRACE + [SANITIZ
 # Each kind of build and each Python has a folder of its own, so that nothing stale is linked or copied. (The C++ that
 # Cython writes belongs to one Python as well: it follows the NumPy headers installed there.)
 BUILD = Path("build") / f"{KIND}-{sysconfig.get_config_var('SOABI') or sys.implementation.cache_tag}"
+# The functions that everyday programs call, by module. All others of these modules are compiled for size.
+EVERYDAY = Path("packaging") / "everyday_functions.txt"
 # What each module of a release build includes first.
 ERROR_PATHS = SOURCE / "arraygrad" / "engine" / "error_paths.hpp"
 
@@ -342,8 +344,19 @@ def extensions() -> list[Extension]:
     return made
 
 
+# What writes stubs and pages of the documentation, and reads or writes files of the repository: of no use elsewhere.
+OF_THE_REPOSITORY = re.compile(r"generate(_\w+)?|docstring_examples|scipy_survey|tensor_members")
+
+
 class BuildPy(build_py):
-    """The usual command, which also puts the demo's models from examples/ into the wheel."""
+    """The usual command, which also puts the demo's models from examples/ into the wheel, and leaves out what only the
+    repository needs."""
+
+    def find_package_modules(self, package, package_dir):
+        found = super().find_package_modules(package, package_dir)
+        if package != "arraygrad.tools" or self.editable_mode:
+            return found
+        return [module for module in found if not OF_THE_REPOSITORY.fullmatch(module[1])]
 
     def run(self) -> None:
         super().run()
@@ -376,12 +389,15 @@ class BuildExt(build_ext):
         path = self.get_ext_fullpath(library.name)
         # Builds in place and wheels are linked in one folder.
         kind = write("link.txt", "in place\n" if self.keeps_names else "for a wheel\n")
-        if self.force or newer_group([*objects, str(kind)], path):
+        order = order_of_sections(objects)
+        if self.force or newer_group([*objects, str(kind), str(order)], path):
+            # The compiler's class would leave a library that is newer than the objects, though it is of the other kind.
+            Path(path).unlink(missing_ok=True)
             self.compiler.link_shared_object(
                 objects,
                 path,
                 libraries=self.get_libraries(library),
-                extra_postargs=library.extra_link_args + self.link_options(),
+                extra_postargs=library.extra_link_args + self.link_options(order),
                 export_symbols=self.get_export_symbols(library),
                 debug=self.debug,
                 build_temp=self.build_temp,
@@ -419,7 +435,7 @@ class BuildExt(build_ext):
                 return []
         return list(options)
 
-    def link_options(self) -> list[str]:
+    def link_options(self, order: Path) -> list[str]:
         """What makes a release build's library smaller, as far as the linker knows it."""
         if MSVC or DEBUG or SANITIZE:
             return []
@@ -427,6 +443,9 @@ class BuildExt(build_ext):
         # nothing takes its address.
         options = self.linked("-fuse-ld=gold", "-Wl,--icf=safe")
         options += self.linked("-Wl,--gc-sections")
+        # What Cython writes into many modules compresses better where its copies lie beside each other. Gold alone
+        # takes a list; what it does not name stays in the modules' order.
+        options += options and self.linked("-fuse-ld=gold", f"-Wl,--section-ordering-file={order}")
         return options if self.keeps_names else options + self.linked("-Wl,--strip-all")
 
     def linked(self, *options: str) -> list[str]:
@@ -453,6 +472,20 @@ class BuildExt(build_ext):
         remove_others(SOURCE, SOURCE / self.get_ext_filename(LIBRARY))
 
 
+def order_of_sections(objects: list[str]) -> Path:
+    """A list of the sections of functions that Cython writes into many modules or for many types, by their names."""
+    found: set[bytes] = set()
+    for path in objects:
+        found.update(UTILITY_SECTION.findall(Path(path).read_bytes()))
+    return write("sections.txt", "".join(f"{name.decode()}\n" for name in sorted(found, key=section_key)))
+
+
+def section_key(name: bytes) -> tuple[bool, bytes, bytes]:
+    """What starts modules comes first, as it runs together; what makes, frees and reads objects last, by kinds."""
+    slot = re.search(rb"__pyx_(?:tp_[a-z]+|[gs]etprop)_", name)
+    return b"__pyx_pymod_" not in name, slot[0] if slot else b"", name
+
+
 def remove_others(folder: Path, library: Path) -> None:
     """Removes compiled modules of this Python that are not the library: older builds had a file for each module."""
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
@@ -467,7 +500,12 @@ APPEND = re.compile(
     r"(if \(unlikely\(__Pyx_ListComp_AppendAndDecref\(\w+, (?:\(PyObject\*\))?(\w+)\)\)\)) (__PYX_ERR\([^)]*\))"
 )
 
+SELDOM = "ARRAYGRAD_SELDOM"  # error_paths.hpp
 PYTHON = '#include "Python.h"'
+# A section's name in an object file.
+UTILITY_SECTION = re.compile(
+    rb"(?:\0|\.rela)(\.text\.[\w.]*?(?:__Pyx_|__pyx_(?:pymod|bisect|tp|getprop|setprop)_|Py_X?DECREF)[\w.]*)(?=\0)"
+)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 # A type of another module, with the table of its methods, where a module takes both as it starts.
 TYPE = re.compile(
@@ -530,12 +568,40 @@ def without_unused_types(text: str) -> str:
     return TABLE.sub(lambda found: "" if found[1] in unused else found[0], left)
 
 
+def everyday_functions() -> dict[str, frozenset[str]]:
+    """Module -> its functions that everyday programs call, a method as Class_name, as EVERYDAY has them."""
+    lines = [line for line in EVERYDAY.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    return {name: frozenset(functions.split()) for name, _, functions in (line.partition(":") for line in lines)}
+
+
+def with_seldom_marked(text: str, module: str, everyday: frozenset[str]) -> str:
+    """The C++ of a module whose functions are marked, all but the `everyday` ones: the compiler spares room there.
+
+    What Cython writes for a function has the module's name in its own, and those of a method its class's, each part
+    with its length before it; what reads the arguments of a Python function has a number before its name.
+    """
+    prefix = "".join(f"{len(part)}{part}_" for part in module.split("."))
+    start = re.compile(rf"^static (?:{SELDOM} )?(?=[^=;(){{}}\n]*?\b__pyx_(?:f|pw|pf)_{prefix}(\w+)\()", re.MULTILINE)
+
+    def marked(found: re.Match[str]) -> str:
+        return "static " if function_name(found[1]) in everyday else f"static {SELDOM} "
+
+    return start.sub(marked, text)
+
+
+def function_name(written: str) -> str:
+    """What Cython calls a function within its module, without the numbers before its parts: a method is Class_name."""
+    return re.sub(r"(^|_)\d+(?=[A-Za-z_])", r"\1", written)
+
+
 def mended(modules):
     """The modules, with the C++ that Cython wrote mended.
 
     It is made safe where there is no memory for a list, and it imports modules of the package by a function of the
-    library's (Note [Loading] in src/arraygrad/_compiled.pyx) and only the types that it uses.
+    library's (Note [Loading] in src/arraygrad/_compiled.pyx) and only the types that it uses. What everyday programs do
+    not call is marked.
     """
+    everyday = {} if MSVC or DEBUG or SANITIZE or TRACE else everyday_functions()
     for module in modules:
         for path in map(Path, module.sources):
             if path.suffix in (".c", ".cpp"):
@@ -545,6 +611,8 @@ def mended(modules):
                 if count:
                     good = good.replace(PYTHON, f'{PYTHON}\n#include "module_import.hpp"', 1)
                 good = without_unused_types(good)
+                if module.name in everyday:
+                    good = with_seldom_marked(good, module.name, everyday[module.name])
                 if good != text:
                     path.write_text(good, encoding="utf-8")
     return modules

@@ -4,6 +4,7 @@ Imports setup.py and, in it, Cython and setuptools.
 """
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -90,11 +91,68 @@ def test_a_module_takes_the_types_of_others_that_it_uses(build):
     assert build.without_unused_types(whole) == module(taken("B", 2) + taken("C", 3), "BC", body)
 
 
+def test_functions_that_are_called_every_day_are_in_their_modules(build):
+    listed = build.everyday_functions()
+    assert listed.keys() <= COMPILED
+    assert "new_op_node" in listed["arraygrad.core.nodes"]
+    for path in source_files(".pyx"):
+        words = set(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+        declared = path.with_suffix(".pxd")
+        words |= set(re.findall(r"\w+", declared.read_text(encoding="utf-8"))) if declared.exists() else set()
+        for name in listed.get(module_name(path), ()):
+            parts = re.sub(r"___(get|set|del)__$", "", name).split("_")
+            assert any("_".join(parts[k:]) in words for k in range(len(parts))), f"{path}: {name}"
+
+
+def test_functions_that_are_seldom_called_are_marked(build):
+    text = """
+static PyObject *__pyx_pw_1a_2bc_1often(PyObject *__pyx_self, PyObject *x); /*proto*/
+static CYTHON_INLINE int __pyx_f_1a_2bc_seldom(struct S *, PyObject *); /*proto*/
+static int __pyx_f_1a_2bc_4Kind_method(struct S *__pyx_v_self) {
+  static int once = __pyx_f_1a_2bc_seldom(0, 0);
+static PyObject *__pyx_pf_1a_2bc_4Kind_2other(struct S *self) {
+static int (*__pyx_f_1a_2bc_pointer)(struct S *);
+static int __pyx_f_1a_3bcd_elsewhere(struct S *); /*proto*/
+"""
+    marked = build.with_seldom_marked(text, "a.bc", frozenset({"often", "Kind_other"}))
+    assert [line.split("(")[0].split()[-1] for line in marked.splitlines() if "ARRAYGRAD_SELDOM" in line] == [
+        "__pyx_f_1a_2bc_seldom",
+        "__pyx_f_1a_2bc_4Kind_method",
+    ]
+    assert build.with_seldom_marked(marked, "a.bc", frozenset({"often", "Kind_other"})) == marked
+    everything = frozenset({"often", "Kind_other", "seldom", "Kind_method"})
+    assert build.with_seldom_marked(marked, "a.bc", everything) == text
+
+
+def test_sections_that_many_modules_have_are_listed_once(build, monkeypatch, tmp_path):
+    monkeypatch.setattr(build, "BUILD", tmp_path)
+    names = [
+        "_ZL9__pyx_tp_new_a",
+        "_ZL9__pyx_tp_dealloc_b",
+        "_ZL16__Pyx_PyCode_New",
+        "_ZL12__Pyx_Second",
+        "_ZL9__pyx_f_a",
+        "_ZL9__pyx_pymod_exec_a",
+    ]
+    for k in range(2):
+        text = b"\0".join([b"", *[f".rela.text.{name}".encode() for name in names], b".text.Py_DECREF", b""])
+        (tmp_path / f"{k}.o").write_bytes(text)
+    listed = build.order_of_sections([str(tmp_path / f"{k}.o") for k in range(2)]).read_text().splitlines()
+    assert listed == [
+        ".text._ZL9__pyx_pymod_exec_a",
+        ".text.Py_DECREF",
+        ".text._ZL12__Pyx_Second",
+        ".text._ZL16__Pyx_PyCode_New",
+        ".text._ZL9__pyx_tp_dealloc_b",
+        ".text._ZL9__pyx_tp_new_a",
+    ]
+
+
 @pytest.mark.parametrize("what", ["DEBUG", "SANITIZE", "MSVC"])
 def test_other_builds_are_as_they_are(build, monkeypatch, what):
     monkeypatch.setattr(build, what, "address" if what == "SANITIZE" else True)
     assert [build.size_flags(named(build, name)) for name in sorted(COMPILED)] == [[]] * len(COMPILED)
-    assert build.BuildExt.link_options(None) == []
+    assert build.BuildExt.link_options(None, None) == []
 
 
 def test_options_that_the_compiler_lacks_are_left_out(command):
@@ -109,10 +167,12 @@ def test_options_that_the_linker_lacks_are_left_out(command):
     assert command.linked() == []
 
 
-def test_a_build_in_place_keeps_its_names(command):
-    of_a_wheel = command.link_options()
+def test_a_build_in_place_keeps_its_names(command, tmp_path):
+    order = tmp_path / "sections.txt"
+    order.write_text("")
+    of_a_wheel = command.link_options(order)
     command.keeps_names = True
-    in_place = command.link_options()
+    in_place = command.link_options(order)
     assert "-Wl,--strip-all" not in in_place
     assert [option for option in of_a_wheel if option not in in_place] in ([], ["-Wl,--strip-all"])
 

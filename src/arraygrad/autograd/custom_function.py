@@ -115,7 +115,7 @@ class Function:
         warnings.warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
             "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
-            "version.",
+            f"version. Call {type(self).__name__}.apply(...).",
             DeprecationWarning,
             stacklevel=2,
         )

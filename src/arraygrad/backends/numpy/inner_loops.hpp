@@ -308,8 +308,10 @@ ARRAYGRAD_INLINED static inline void sum_groups(const T* x, T* out, std::ptrdiff
     for (; groups > 0; groups--, x += rows * N, out += N) sum_over<N, 1>(x, out, rows, start);
 }
 
+// Of a function that is compiled for several processors each module would have its own copies, which no linker makes one.
+// These are large: they are compiled where ARRAYGRAD_DEFINES_SUMS is defined, in table_kernels.cpp, and declared elsewhere.
 #define ARRAYGRAD_SHORT_ROWS(T)                                                                                   \
-    ARRAYGRAD_CLONES static inline void sum_short(const T* x, T* out, std::ptrdiff_t groups, const Rows& r, T start) { \
+    ARRAYGRAD_CLONES void sum_short(const T* x, T* out, std::ptrdiff_t groups, const Rows& r, T start) { \
         switch (r.inner) {                                                                                        \
         case 1: r.leading ? sum_groups<1>(x, out, groups, r.outer, start) : sum_within<1>(x, out, r.outer, start); break; \
         case 2: r.leading ? sum_groups<2>(x, out, groups, r.outer, start) : sum_within<2>(x, out, r.outer, start); break; \
@@ -320,8 +322,13 @@ ARRAYGRAD_INLINED static inline void sum_groups(const T* x, T* out, std::ptrdiff
         default: r.leading ? sum_groups<7>(x, out, groups, r.outer, start) : sum_within<7>(x, out, r.outer, start);      \
         }                                                                                                         \
     }
+#ifdef ARRAYGRAD_DEFINES_SUMS
 ARRAYGRAD_SHORT_ROWS(float)
 ARRAYGRAD_SHORT_ROWS(double)
+#else
+void sum_short(const float* x, float* out, std::ptrdiff_t groups, const Rows& r, float start);
+void sum_short(const double* x, double* out, std::ptrdiff_t groups, const Rows& r, double start);
+#endif
 #undef ARRAYGRAD_SHORT_ROWS
 
 // run_sum over longer rows, eight at a time: the sums are read and written once for eight rows, where a call of the loop
@@ -352,16 +359,23 @@ ARRAYGRAD_INLINED static inline void add_terms(T* sums, std::ptrdiff_t n, std::p
 }
 
 #define ARRAYGRAD_SUMS_OVER_ROWS(T)                                                                                 \
-    ARRAYGRAD_CLONES static void add_rows(const T* x, T* sums, const Rows& r) {                                     \
+    ARRAYGRAD_CLONES void add_rows(const T* x, T* sums, const Rows& r) {                                            \
         add_terms<ROWS_AT_ONCE>(sums, r.inner, r.outer, r.inner,                                                    \
                                 [=](std::ptrdiff_t at, std::ptrdiff_t) ARRAYGRAD_INLINED { return x[at]; });        \
     }                                                                                                               \
-    ARRAYGRAD_CLONES static void add_products(const T* a, const T* b, T* sums, const Rows& r) {                     \
+    ARRAYGRAD_CLONES void add_products(const T* a, const T* b, T* sums, const Rows& r) {                            \
         add_terms<ROWS_AT_ONCE / 2>(sums, r.inner, r.outer, r.inner,                                                \
                                     [=](std::ptrdiff_t at, std::ptrdiff_t) ARRAYGRAD_INLINED { return a[at] * b[at]; }); \
     }
+#ifdef ARRAYGRAD_DEFINES_SUMS
 ARRAYGRAD_SUMS_OVER_ROWS(float)
 ARRAYGRAD_SUMS_OVER_ROWS(double)
+#else
+void add_rows(const float* x, float* sums, const Rows& r);
+void add_rows(const double* x, double* sums, const Rows& r);
+void add_products(const float* a, const float* b, float* sums, const Rows& r);
+void add_products(const double* a, const double* b, double* sums, const Rows& r);
+#endif
 #undef ARRAYGRAD_SUMS_OVER_ROWS
 
 // Adds rows (b: their products with b's) to sums over them, which begin with `start`, if that is given.

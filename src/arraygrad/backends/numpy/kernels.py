@@ -408,7 +408,13 @@ def source():
         raise RuntimeError("the table has no elementwise rule: its chapters were not found")
     loops = sorted({ufunc for kernel in made if kernel.steps for ufunc in kernel.loops})
     lines = ["// Written by setup.py out of the table (backends/numpy/kernels.py): the formulas stand there.", ""]
-    lines += ['#include "rules.hpp"', "", "namespace arraygrad {", ""]
+    lines += [
+        "#define ARRAYGRAD_DEFINES_SUMS 1  // inner_loops.hpp",
+        '#include "rules.hpp"',
+        "",
+        "namespace arraygrad {",
+        "",
+    ]
     rows = []
     for kernel in made:
         if kernel.steps is None:
