@@ -14,7 +14,7 @@ from arraygrad.backends.cuda.ahead cimport Ahead
 from arraygrad.backends.cuda.constants cimport Constant, Constants
 from arraygrad.backends.cuda.current cimport CurrentStreams
 from arraygrad.backends.cuda.gathers cimport Gathers
-from arraygrad.backends.cuda.gradients cimport CudaGradients
+from arraygrad.backends.cuda.gradients cimport CudaGradients, quotient
 from arraygrad.backends.cuda.prepared cimport Elementwise, Launcher, RowPlan, Summed
 from arraygrad.backends.cuda.row_plans cimport RowPlans
 from arraygrad.core.op cimport Op, named_op
@@ -502,13 +502,15 @@ cdef class CudaArrays(CudaGradients):
     cdef object row_rule(self, Op op, object g, list saved, list statics):
         """The gradient of a reduction's array; None: declined."""
         cdef Constant constant
+        cdef Py_ssize_t count
         cdef object number, found
         if op.name == "sum" or op.name == "mean":
             constant = self.constants.of(g)
             if constant is not None and (<GradMeta>saved[0]).dtype == g.dtype:
-                number = constant.array.dtype.type(constant.number)
+                number = constant.number
                 if op.name == "mean":
-                    number /= number.dtype.type(self.row_plans.joined(<GradMeta>saved[0], statics[0]))
+                    count = self.row_plans.joined(<GradMeta>saved[0], statics[0])
+                    number = quotient(constant.number, count, g.dtype.char == "f")
                 found = self.constant(number, g.dtype, (<GradMeta>saved[0]).shape_tuple())
                 if found is not None:
                     return found

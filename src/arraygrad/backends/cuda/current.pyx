@@ -32,9 +32,11 @@ cdef class CurrentStreams(DeviceRuntime):
 
     def before_write(self, array):
         """As CudaRuntime.before_write."""
+        cdef object offloading = self.offloading
         if self.ahead is not None:
             self.ahead.drop()
-        self.before_write_slowly(array)
+        if offloading is not None and offloading.pending:
+            self.before_write_slowly(array)
 
     def given(self, array):
         """The program gets an array, and may write it."""

@@ -28,3 +28,7 @@ cdef class CudaGradients(CudaMatrices):
     cdef list constant_list(self, list numbers, object dtype, tuple shape)
     cdef object constant(self, double number, object dtype, tuple shape)
     cdef object fill_kernel(self, object dtype)
+
+
+cdef double product(double a, double b, bint single) noexcept
+cdef double quotient(double a, double b, bint single) noexcept

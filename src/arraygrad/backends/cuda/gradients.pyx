@@ -1,6 +1,7 @@
 # CudaGradients: gradients of CuPy's arrays that one launch computes and sums, or that the host knows.
 # May import: engine.arrayops, engine.graph_task, engine.node, core.op, backends.cuda.constants, backends.cuda.current,
 # backends.cuda.matrices, backends.cuda.prepared.
+cimport cython
 from libc.stdint cimport uint64_t
 
 from threading import get_ident
@@ -116,28 +117,28 @@ cdef class CudaGradients(CudaMatrices):
         See Note [Constants of a backward]. None: they are others.
         """
         cdef Constant constant = self.constants.of(g)
-        cdef double factor
+        cdef double number, factor
+        cdef bint single
         cdef Py_ssize_t k
         cdef object dtype
-        cdef tuple shape
         if constant is None:
             return None
         dtype = constant.array.dtype
         for k in range(len(targets)):
             if targets[k] is not None and (<GradMeta>targets[k]).dtype != dtype:
                 return None
-        number = dtype.type(constant.number)        # in the precision of the gradient, as a kernel computes
-        name = op.name
+        number, name = constant.number, op.name
+        single = dtype.char == "f"
         if name == "negative":
             return self.constant_list([-number], dtype, g.shape)
         if name == "subtract":
             return self.constant_list([number if wanted & 1 else None, -number if wanted & 2 else None], dtype, g.shape)
         if name == "divide" and wanted == 1 and self.constants.operand(op, "x2", saved, &factor) and factor:
-            return self.constant_list([number / dtype.type(factor), None], dtype, g.shape)
+            return self.constant_list([quotient(number, factor, single), None], dtype, g.shape)
         if name == "multiply" and wanted == 1 and self.constants.operand(op, "x2", saved, &factor):
-            return self.constant_list([number * dtype.type(factor), None], dtype, g.shape)
+            return self.constant_list([product(number, factor, single), None], dtype, g.shape)
         if name == "multiply" and wanted == 2 and self.constants.operand(op, "x1", saved, &factor):
-            return self.constant_list([None, number * dtype.type(factor)], dtype, g.shape)
+            return self.constant_list([None, product(number, factor, single)], dtype, g.shape)
         return None
 
     cdef list constant_list(self, list numbers, object dtype, tuple shape):
@@ -229,3 +230,14 @@ cdef bint is_wanted(Node child) except -1:
         return False
     task = <GraphTask>thread_state().task
     return not task.has_exec_info or run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE) != 0
+
+
+# As a kernel computes them: in single precision of what is single.
+
+cdef double product(double a, double b, bint single) noexcept:
+    return <float>a * <float>b if single else a * b
+
+
+@cython.cdivision(True)
+cdef double quotient(double a, double b, bint single) noexcept:
+    return <float>a / <float>b if single else a / b
