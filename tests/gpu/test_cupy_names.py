@@ -153,3 +153,12 @@ def test_writes_into_a_matrix_that_was_made_before_name_the_sum_that_is_recorded
 
     with pytest.raises(TypeError, match=r"S \+ csr_matrix\(\(values"):
         ag.grad(f, adopt=True)(cupy.asarray(X))
+
+
+@pytest.mark.parametrize("name", ["add", "maximum", "minimum"])
+def test_scattering_ufuncs_outside_of_transforms_name_the_way(cupy, name):
+    t = ag.asarray(cupy.ones(3), requires_grad=True) * 1.0
+    with pytest.raises(AttributeError, match=r"is recorded in arraygrad\.grad"):
+        getattr(cupy, name).at(t, cupy.asarray([0, 0]), 2.0)
+    getattr(np, name).at(t, cupy.asarray([0, 0]), 2.0)
+    np.testing.assert_array_equal(t.numpy(), [{"add": 5.0, "maximum": 2.0, "minimum": 1.0}[name], 1.0, 1.0])
