@@ -117,6 +117,35 @@ def _added(xp, h):
     ag.autograd.add_scaled([h.detach()], [ag.ones_like(h.detach())], 0.5)
 
 
+def _dirty(xp, h):
+    class Tripled(ag.autograd.Function):
+        @staticmethod
+        def forward(ctx, t):
+            t.array[...] = t.array * 3.0
+            ctx.mark_dirty(t)
+            return t
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3.0
+
+    Tripled.apply(h)
+
+
+METHODS = {
+    "sort": lambda xp, h: h.sort(axis=0),
+    "fill": lambda xp, h: h.fill(0.25),
+    "copyto": lambda xp, h: np.copyto(h, xp.asarray(np.full(h.shape, 0.75))),
+    "put": lambda xp, h: np.put(h, [0, 1], [5.0, 6.0]),
+    "flat": lambda xp, h: h.flat.__setitem__(0, 9.0),
+    "a mask": lambda xp, h: h.__setitem__(h > 0, 0.25),
+    "out=": lambda xp, h: np.multiply(h, 2.0, out=h),
+    "add.at": lambda xp, h: np.add.at(h, xp.asarray([0, 0]), 1.0),
+    "a transpose": lambda xp, h: h.T.__iadd__(1.0),
+    "a reshape": lambda xp, h: h.reshape(-1).__setitem__(slice(None), 0.5),
+    "rows": lambda xp, h: [row.__setitem__(0, 2.0) for row in h],
+    "its array and back": lambda xp, h: setattr(h, "array", h.array.__imul__(2.0)),
+}
 WRITES = [
     _subtract,
     _item,
@@ -129,10 +158,14 @@ WRITES = [
 ]
 
 
-@pytest.mark.parametrize("change", WRITES)
-def test_a_sum_that_is_written_before_its_map(cupy, change):
-    if change is _by_the_interface and "stand-in" in cupy.__version__:
-        pytest.skip("the stand-in has no __cuda_array_interface__")
+CHANGES = {change.__name__[1:]: change for change in (*WRITES, _dirty)} | METHODS
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_sum_that_is_written_before_its_map(cupy, name):
+    if name in ("by_the_interface", "flat", "add.at") and "stand-in" in cupy.__version__:
+        pytest.skip("the stand-in has not what this asks of CuPy")
+    change = CHANGES[name]
     found, expected = [], []
     for xp, told in ((cupy, found), (np, expected)):
         x = xp.asarray(np.linspace(-1, 1, 12).reshape(4, 3))
