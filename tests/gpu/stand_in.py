@@ -295,9 +295,15 @@ class ndarray(np.ndarray):
             ran("copy", [source.array], written=[self])
             self.view(np.ndarray)[...] = source.array.view(np.ndarray)
 
+        def memset_async(value, size):
+            assert (value, size) == (0, self.nbytes)
+            ran("memset", [], written=[self])
+            self.view(np.ndarray)[...] = 0
+
         return types.SimpleNamespace(
-            mem=memory, device_id=self._number, ptr=pointer, array=self, copy_from_device_async=copy_from_device_async
-        )
+            mem=memory, device_id=self._number, ptr=pointer, array=self, copy_from_device_async=copy_from_device_async,
+            memset_async=memset_async,
+        )  # fmt: skip
 
     def get(self, stream=None, order="C", out=None, blocking=True):
         place = here() if stream is None else (stream.device_id, stream.ptr)

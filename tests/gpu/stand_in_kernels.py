@@ -63,11 +63,17 @@ def run_sum(code, values, kinds):
     (parameter,) = [p for p in kinds if f"{p}[row_] = " in code]
     target = array_at(values.pop(parameter), rows, kinds.pop(parameter))
     name = parameter.removeprefix("p_")
+    kept = values.pop("kept_", None)
+    if kept is not None:
+        code = code.replace(f"    kept_[i_] = {name};\n", "")
+        kept = array_at(kept, rows * count, kinds.pop("kept_"))
     loop = code[: code.index("  const", code.index(f"total_ += {name};"))].replace(f"total_ += {name};", "")
     loop = loop.replace("for (long long j_ = threadIdx.y, i_", "for (long long i_")
     _, (result,) = _computed(loop, values, kinds, rows * count, [name])
     whole = np.broadcast_to(result, rows * count).astype(target.dtype).reshape(rows // inner, count, inner)
     target[:] = whole.sum(axis=1, dtype=np.float64).ravel()
+    if kept is not None:
+        kept[:] = whole.ravel()
 
 
 def _computed(code, values, kinds, n, names=None):
@@ -160,10 +166,12 @@ def run_row_pointers(name, values, kinds):
     reduced = {"out"} if name in ("sum", "mean", "logsumexp", "var", "std") else set()
     if name in ("logsumexp_backward", "var_backward", "std_backward", "extremum_backward"):
         reduced = {"g", "ans"}
-    args = []
+    args, apart = [], int(values.get("apart", 1))
     for parameter, value in values.items():
         if parameter in kinds:
-            value = array_at(value, rows if parameter in reduced else rows * n, kinds[parameter])
+            size = rows if parameter in reduced else rows * n
+            value = array_at(value, size if apart or parameter != "g" else 1, kinds[parameter])
+            value = value if value.size == size else np.broadcast_to(value, size)
         args.append(np.float64(value) if parameter == "freedom" else value)
     run_rows(name, args)
 
@@ -175,6 +183,8 @@ def run_rows(name, args):
     xp = backend_of(np.ones(1)).rule_xp
     *args, rows, n, inner = args
     freedom = float(args.pop()) if np.ndim(args[-1]) == 0 and isinstance(args[-1], np.float64) else None
+    if name.endswith("_backward"):
+        args.pop()  # whether the gradient is one number, which it was made an array of
     *arrays, out = args
     full = (int(rows // inner), int(n), int(inner))
     shaped = [a.reshape(full if a.size == rows * n else (full[0], 1, full[2])) for a in arrays]

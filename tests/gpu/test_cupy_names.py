@@ -153,3 +153,38 @@ def test_writes_into_a_matrix_that_was_made_before_name_the_sum_that_is_recorded
 
     with pytest.raises(TypeError, match=r"S \+ csr_matrix\(\(values"):
         ag.grad(f, adopt=True)(cupy.asarray(X))
+
+
+@pytest.mark.parametrize("name", ["add", "maximum", "minimum"])
+def test_scattering_ufuncs_outside_of_transforms_name_the_way(cupy, name):
+    t = ag.asarray(cupy.ones(3), requires_grad=True) * 1.0
+    with pytest.raises(AttributeError, match=r"is recorded in arraygrad\.grad"):
+        getattr(cupy, name).at(t, cupy.asarray([0, 0]), 2.0)
+    getattr(np, name).at(t, cupy.asarray([0, 0]), 2.0)
+    np.testing.assert_array_equal(t.numpy(), [{"add": 5.0, "maximum": 2.0, "minimum": 1.0}[name], 1.0, 1.0])
+
+
+FLAT = {
+    "one": (0, 9.0), "the last": (-1, 2), "a list": ([0, 1], 9.0), "a slice": (slice(1, 3), [5.0, 6.0]),
+    "all": (slice(None), 1.5), "of NumPy's": ([0, 2], np.array([1.0, 2.0])), "repeated": (slice(0, 5), [1.0, 2.0]),
+    "a mask": (np.array([True, False, True, False, False, True]), 7.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_writes_through_flat(cupy, name):
+    key, value = FLAT[name]
+    t, expected = ag.asarray(cupy.asarray(np.arange(6.0).reshape(2, 3))), np.arange(6.0).reshape(2, 3)
+    t.flat[key] = value
+    expected.flat[key] = value
+    np.testing.assert_array_equal(t.numpy(), expected)
+
+
+def test_recorded_writes_through_flat(cupy):
+    x = ag.asarray(cupy.asarray(np.arange(6.0).reshape(2, 3)), requires_grad=True)
+    v = ag.asarray(cupy.asarray([3.0, 4.0]), requires_grad=True)
+    y = x * 1.0
+    y.flat[1:3] = v
+    ag.sum(y * y).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [[0.0, 0.0, 0.0], [6.0, 8.0, 10.0]])
+    np.testing.assert_array_equal(v.grad.numpy(), [6.0, 8.0])

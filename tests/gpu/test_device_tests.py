@@ -35,10 +35,13 @@ ORDERED = ("test_peer_copies.py",)
 
 FILES = [
     "test_adopted_cupy.py",
+    "test_computed_ahead.py",
+    "test_constants.py",
     "test_cupy.py",
     "test_data_parallel.py",
     "test_graphs.py",
     "test_in_place.py",
+    "test_losses.py",
     "test_prepared.py",
     "test_products.py",
     "test_row_plans.py",

@@ -100,8 +100,8 @@ def test_a_cross_entropy_of_labels_is_one_launch_for_its_indexing_each_way(cupy)
     step()
     host.reset_counters()
     step()
-    # forward: log_softmax, gather, mean, negative; backward: ones, negative, mean, scatter, log_softmax
-    assert host.counters()["launch"] == 9
+    # forward: log_softmax, gather, mean, negative; backward: scatter, log_softmax; what it begins with is a constant
+    assert host.counters()["launch"] == 6
     over_numpy = ag.grad(lambda x: -np.mean(ag.log_softmax(x)[rows.get(), labels.get()]))(X.reshape(8, 3))
     np.testing.assert_allclose(x.grad.numpy(), over_numpy, rtol=1e-13)
 

@@ -112,6 +112,53 @@ def test_an_update_in_place_is_one_launch_beside_that_of_its_product():
     ]
 
 
+NETWORK = """
+    rng = np.random.default_rng(0)
+    n, sizes = 8, (5, 7, 3)
+    x = cupy.asarray(rng.normal(size=(n, sizes[0])).astype(np.float32))
+    labels = cupy.asarray(rng.integers(0, 3, n))
+    rows, one_hot = cupy.asarray(np.arange(n)), cupy.asarray(np.eye(3, dtype=np.float32)[labels.get()])
+    leaves = [ag.asarray(cupy.asarray(rng.normal(size=s).astype(np.float32)), requires_grad=True)
+              for s in ((5, 7), (7,), (7, 3), (3,))]
+    def scores():
+        w, b, v, c = leaves
+        return ag.relu(x @ w + b) @ v + c
+    def step():
+        LOSS
+        del launches[:]
+        value = loss()
+        forward = list(launches)
+        del launches[:]
+        value.backward()
+        for p in leaves:
+            p.grad = None
+        return forward, list(launches)
+    for _ in range(3):
+        forward, backward = step()
+    print(*[name.removeprefix("arraygrad_") for name in forward])
+    print(*[name.removeprefix("arraygrad_") for name in backward])
+"""
+LOSSES = {
+    "one-hot": "loss = lambda: -ag.sum(one_hot * ag.log_softmax(scores())) / n",
+    "rows": "loss = lambda: -(ag.log_softmax(scores())[rows, labels]).mean()",
+    "logsumexp": "loss = lambda: (lambda z: ag.mean(ag.logsumexp(z, axis=1) - z[rows, labels]))(scores())",
+}
+LAYERS = "sum gemmEx gemmEx relu_backward_keeping gemmEx"
+LAUNCHES = {
+    "one-hot": ["gemmEx add_relu gemmEx add log_softmax multiply sum negative divide",
+                f"multiply_backward log_softmax_backward {LAYERS}"],
+    "rows": ["gemmEx add_relu gemmEx add log_softmax gather mean negative", f"scatter log_softmax_backward {LAYERS}"],
+    "logsumexp": ["gemmEx add_relu gemmEx add logsumexp gather subtract mean",
+                  f"scatter logsumexp_backward accumulate {LAYERS}"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spelling", LOSSES)
+def test_a_networks_step_is_few_launches(spelling):
+    """A map is computed with its sum, a bias's gradient with the map's; what begins a backward is launched once."""
+    assert run(NETWORK.replace("LOSS", LOSSES[spelling])) == LAUNCHES[spelling]
+
+
 def test_a_leafs_gradient_is_the_buffer_that_the_kernel_made():
     assert run("""
         x = ag.asarray(cupy.asarray([1.0, 2.0]), requires_grad=True)

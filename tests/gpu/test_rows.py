@@ -32,13 +32,17 @@ def library(tmp_path_factory):
     return compile_text(texts, tmp_path_factory.mktemp("rows"))
 
 
-def launch(library, name, axis, arrays, out_shape, freedom=None):
-    """The result of a kernel on NumPy arrays, the first of full shape that it has giving the layout."""
+def launch(library, name, axis, arrays, out_shape, freedom=None, apart=1):
+    """The result of a kernel on NumPy arrays, the first of full shape that it has giving the layout.
+
+    With `apart=0` only the first element of a gradient is read.
+    """
     like = max(arrays, key=lambda a: a.size)
     (rows, n, inner), (wide, deep), blocks = layout(like.shape, axis)
     out = np.full(out_shape, 777.0, dtype=like.dtype)
     pointers = [np.ascontiguousarray(a).ctypes.data_as(ctypes.c_void_p) for a in arrays]
-    extra = [] if freedom is None else [ctypes.c_double(freedom)]
+    extra = [ctypes.c_longlong(apart)] if name.endswith("_backward") else []
+    extra += [] if freedom is None else [ctypes.c_double(freedom)]
     function = getattr(library, f"r_{name}_{like.dtype.char}")
     sizes = [ctypes.c_longlong(v) for v in (rows, n, inner)]
     function(blocks, wide, deep, *pointers, out.ctypes.data_as(ctypes.c_void_p), *extra, *sizes)
@@ -76,6 +80,20 @@ def test_logsumexp_and_its_gradient(library, shape, axis, dtype):
     g = values(ans.shape, dtype, 5)
     expected = OPS["logsumexp"].rules[0](XP, g, x, ans, axis, True)
     close(launch(library, "logsumexp_backward", axis, [g, x, ans], shape), expected, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
+@pytest.mark.parametrize("name", [name for name in KERNELS if name.endswith("_backward")])
+def test_a_gradient_may_be_one_number_everywhere(library, name, shape, axis, dtype):
+    x, free = values(shape, dtype), {"freedom": 3.0} if name[:3] in ("var", "std") else {}
+    reduced = name not in ("softmax_backward", "log_softmax_backward")
+    ans = values(reduced_shape(shape, axis, True), dtype, 5) if reduced else values(shape, dtype, 6)
+    others = {"var_backward": [x], "softmax_backward": [ans], "log_softmax_backward": [ans]}.get(name, [x, ans])
+    g = np.full(ans.shape, -0.75, dtype=dtype)
+    expected = launch(library, name, axis, [g, *others], shape, **free)
+    g.reshape(-1)[1:] = 55.0
+    np.testing.assert_array_equal(launch(library, name, axis, [g, *others], shape, **free, apart=0), expected)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

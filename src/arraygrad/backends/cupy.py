@@ -1,6 +1,6 @@
 """Backend of cupy.ndarray: arrays on CUDA devices, with streams and kernels of its own.
 
-May import: backends.cuda.arrays, backends.cuda.fused, backends.cuda.gathers, backends.cuda.graphs,
+May import: backends.cuda.arrays, backends.cuda.current, backends.cuda.fused, backends.cuda.graphs,
 backends.cuda.offload, backends.cuda.prepared, backends.cuda.products, backends.cuda.rows, backends.cuda.streams,
 backends.generic, backends.repaired, ops, cupy, array-api-compat, numpy.
 
@@ -17,9 +17,9 @@ import cupy
 import numpy
 
 from arraygrad.backends import attach
-from arraygrad.backends.cuda.arrays import CudaArrays, CurrentStreams
+from arraygrad.backends.cuda.arrays import CudaArrays
+from arraygrad.backends.cuda.current import CurrentStreams
 from arraygrad.backends.cuda.fused import ElementwiseKernels
-from arraygrad.backends.cuda.gathers import Gathers
 from arraygrad.backends.cuda.graphs import CapturedGraph
 from arraygrad.backends.cuda.offload import Offloading
 from arraygrad.backends.cuda.prepared import Launcher
@@ -51,11 +51,10 @@ class CupyBackend(CudaArrays, GenericBackend):
         self.kernels = ElementwiseKernels(cupy)
         launcher = Launcher(cupy)
         self.rows = RowKernels(cupy, launcher)
-        self.gathers = Gathers(cupy, launcher)
         self.offloading = self.runtime.offloading = Offloading(cupy, self.runtime)
         self.fuses = os.environ.get("ARRAYGRAD_FUSED", "1") != "0"
         products = Products(cupy, launcher)
-        self.prepare_launches(launcher, self.kernels, self.rows, products, _FORWARDS, _DTYPES, _UNOWNED)
+        self.prepare_launches(launcher, self.kernels, self.rows, products, _FORWARDS, _DTYPES, _UNOWNED, _POOLED)
         return self
 
     def device_key(self, device):
@@ -109,6 +108,7 @@ class CupyBackend(CudaArrays, GenericBackend):
     # -- kernels ---------------------------------------------------------------------------------------------------
 
     conform_slowly, meta_slowly = GenericBackend.conform, GenericBackend.meta
+    shares_memory_slowly = GenericBackend.shares_memory
 
     def find_function(self, op):
         """The raw function of an operation; one that is composed of several gets a kernel that tries first."""
@@ -376,7 +376,7 @@ class _Streams(CurrentStreams, CupyRuntime):
     """CupyRuntime with a quick way where device and stream are current already."""
 
     enter_slowly, leave_slowly = CupyRuntime.enter, CupyRuntime.leave
-    current_stream_slowly = CupyRuntime.current_stream
+    current_stream_slowly, before_write_slowly = CupyRuntime.current_stream, CupyRuntime.before_write
 
     def __init__(self, cuda):
         CupyRuntime.__init__(self, cuda)
@@ -388,6 +388,7 @@ class _Streams(CurrentStreams, CupyRuntime):
 _runtime = _Streams(cupy.cuda)
 
 _UNOWNED = getattr(cupy.cuda, "UnownedMemory", ())
+_POOLED = getattr(getattr(cupy.cuda, "memory", None), "PooledMemory", None)
 _STREAMS = (int, cupy.cuda.Stream, getattr(cupy.cuda, "ExternalStream", cupy.cuda.Stream))
 
 

@@ -63,6 +63,8 @@ cdef int expose(TensorBase t) except -1:
     cdef list apart = []
     if v.exposed or not (<Backend>v.meta.ops).mutable:
         return 0
+    if v.meta.stream is not None:
+        v.meta.ops.runtime.given(given)
     s = storage_now(v)
     if s is None:
         expose_value(v, given, 1)

@@ -73,7 +73,7 @@ cdef bint plain_backward(TensorBase t, object gradient, object retain_graph) exc
         for d in range(meta.ndim):
             if meta.dims[d] != 1:
                 return False
-        gradient = backend.ones(meta)
+        gradient = backend.begin(meta)
     else:
         if isinstance(gradient, TensorBase):
             if (<TensorBase>gradient).value.meta.ops is not backend:

@@ -66,6 +66,8 @@ cdef class ArrayOps:
     cdef bint begins_nonzero(self, object grad) noexcept
     cpdef object zeros(self, GradMeta meta)
     cpdef object ones(self, GradMeta meta)
+    cpdef object begin(self, GradMeta meta)
+    cpdef object let_out(self, object grad)
     cpdef object to_user(self, object grad)
     cpdef object from_user(self, object value)
     cpdef list followed(self, tuple shown)

@@ -139,6 +139,9 @@ cdef class DeviceRuntime:
     def before_write(self, array):
         """Later work on the current stream will write to `array`: after what still copies it beside that stream."""
 
+    def given(self, array):
+        """The program gets `array` from a Tensor, and may write it from now on without a word."""
+
     cpdef object current_stream(self, object device_key):
         """The stream that new work on the device goes to, or None where the backend has no streams."""
         return None
@@ -231,6 +234,14 @@ cdef class ArrayOps:
     cpdef object ones(self, GradMeta meta):
         """Ones that match `meta`."""
         raise _abstract(self, "ones(meta)")
+
+    cpdef object begin(self, GradMeta meta):
+        """Ones that match `meta`, for a plain run to begin with: it only reads them, and lets them out as a copy."""
+        return self.ones(meta)
+
+    cpdef object let_out(self, object grad):
+        """A gradient that leaves a run: itself, or a copy where the backend keeps it."""
+        return grad
 
     cpdef object to_user(self, object grad):
         """The form in which hooks and user functions see a gradient."""

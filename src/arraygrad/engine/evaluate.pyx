@@ -292,10 +292,10 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
         if rflags & RUN_CAPTURE:
             where = task.captures[node]
             if type(where) is int:
-                task.captured[<Py_ssize_t>where] = f.input(0)
+                task.captured[<Py_ssize_t>where] = f.input(0) if f.key is None else let_out(task, node, f, 0)
             else:
                 for nr, k in <list>where:
-                    task.captured[<Py_ssize_t>k] = f.input(nr)
+                    task.captured[<Py_ssize_t>k] = f.input(nr) if f.key is None else let_out(task, node, f, nr)
             f.owned = False
             if task.streams:
                 note_leaf(task, f)
@@ -370,6 +370,13 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
     f.more = None
     f.out_owned = 0
     return 0
+
+
+cdef object let_out(GraphTask task, Node node, Frame f, Py_ssize_t i):
+    """Gradient `i` of a node on a device, for who asked for it."""
+    cdef object grad = f.input(i)
+    cdef ArrayOps ops = ops_at(task.graph_ops, node, i)
+    return grad if grad is None or ops is None else ops.let_out(grad)
 
 
 cdef Node _open_child(Node node):

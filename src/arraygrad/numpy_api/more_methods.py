@@ -242,9 +242,13 @@ class Flat:
         if isinstance(value, Tensor):
             t = self._tensor
             refuse_overlap("ndarray.flat", lambda a, v: a.flat.__setitem__(key, v), t, (value,), {})
-        positions = numpy.arange(self._tensor.size)[key]
-        values = value if isinstance(value, Tensor) else numpy.asarray(value)
-        numpy.put(self._tensor, numpy.atleast_1d(positions), values)
+        positions = numpy.atleast_1d(numpy.arange(self._tensor.size)[key])
+        if isinstance(raw_array(self._tensor), numpy.ndarray):
+            values = value if isinstance(value, Tensor) else numpy.asarray(value)
+        else:  # arrays of NumPy's do not stand beside those of other libraries
+            positions = positions.tolist()
+            values = value.tolist() if isinstance(value, numpy.ndarray | numpy.generic) else value
+        numpy.put(self._tensor, positions, values)
 
     def copy(self):
         """The elements in one dimension, a copy."""

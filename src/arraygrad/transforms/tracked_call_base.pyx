@@ -415,7 +415,7 @@ cdef class TrackedCallBase:
         root = edge_or_none(out)
         if root is None:
             return None
-        found = run_for_inputs(root.node, root.input_nr, meta.ops.ones(meta), self.edges)
+        found = run_for_inputs(root.node, root.input_nr, meta.ops.begin(meta), self.edges)
         return self.give_checked(found)
 
     cpdef object value(self):

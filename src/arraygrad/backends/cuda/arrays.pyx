@@ -1,5 +1,6 @@
 # CudaArrays: what the engine and the hot paths ask of CuPy's arrays, with prepared kernels.
-# May import: engine.arrayops, engine.node, core.op, core.value, backends.cuda.prepared, backends.cuda.row_plans,
+# May import: engine.arrayops, engine.node, core.op, core.value, backends.cuda.ahead, backends.cuda.constants,
+# backends.cuda.current, backends.cuda.gathers, backends.cuda.gradients, backends.cuda.prepared, backends.cuda.row_plans,
 # backends.cuda.updates.
 #
 # Every method here has a slower twin in backends/generic.py or backends/cupy.py that does the same by CuPy's own
@@ -8,20 +9,23 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint32_t, uint64_t
 
 import operator
-from threading import get_ident
 
-from arraygrad.backends.cuda.prepared cimport Elementwise, Gemm, Launcher, RowPlan, Summed
+from arraygrad.backends.cuda.ahead cimport Ahead
+from arraygrad.backends.cuda.constants cimport Constant, Constants
+from arraygrad.backends.cuda.current cimport CurrentStreams
+from arraygrad.backends.cuda.gathers cimport Gathers
+from arraygrad.backends.cuda.gradients cimport CudaGradients, quotient
+from arraygrad.backends.cuda.prepared cimport Elementwise, Launcher, RowPlan, Summed
 from arraygrad.backends.cuda.row_plans cimport RowPlans
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.value cimport Backend
-from arraygrad.engine.arrayops cimport DeviceRuntime, GradMeta
+from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport NODE_ASIDE
 
 from arraygrad.backends.cuda.updates import Updates
 
 cdef enum:
     LONGEST_KEY = 64
-    KEPT_LAYOUTS = 4096         # more are forgotten, all at once
     MOST_SUMMED = 11            # inputs of a kernel that sums
 
 cdef uint32_t unused_flags = 0
@@ -33,83 +37,47 @@ cdef dict _IN_PLACE = {
 cdef frozenset _ROWS = frozenset(("sum", "mean", "softmax", "log_softmax", "logsumexp", "var", "std", "max", "min"))
 
 
-# Streams
-
-cdef class CurrentStreams(DeviceRuntime):
-    """CurrentStreams: the quick way through `enter` and `leave` where device and stream are current already.
-
-    Stands in front of CupyRuntime among the bases of the runtime. `get_device` and `get_stream` are CuPy's functions.
-    """
-    cdef public object get_device
-    cdef public object get_stream
-    cdef public dict last               # device -> its stream that was seen last, as the engine knows it
-
-    cpdef object current_stream(self, object device_key):
-        """As CudaRuntime.current_stream."""
-        cdef object number = device_key[2]
-        cdef object found = self.last.get(number)
-        if found is None or found.stream is not self.get_stream(number):
-            found = self.current_stream_slowly(device_key)
-            self.last[number] = found
-        return found
-
-    cpdef object enter(self, object device_key, object stream):
-        """As CudaRuntime.enter; the stream itself where nothing has to change."""
-        cdef object number = device_key[2]
-        if self.captures and get_ident() in self.captures:
-            return None                 # the run is on the stream that captures: Note [Captures] (1)
-        if stream is not None and self.get_device() == number and self.get_stream(number) is stream.stream:
-            return stream
-        return self.enter_slowly(device_key, stream)
-
-    cpdef int leave(self, object token) except -1:
-        """As CudaRuntime.leave."""
-        if type(token) is tuple or token is None:
-            self.leave_slowly(token)
-        elif self.get_device() != token.device or self.get_stream(token.device) is not token.stream:
-            self.leave_slowly((token.device, token.device, token))
-        return 0
-
-
-# Arrays
-
-cdef class CudaArrays(Backend):
+cdef class CudaArrays(CudaGradients):
     """CudaArrays: the compiled part of the backend of CuPy's arrays.
 
     `prepare_launches` has to be called before the first operation.
     """
-    cdef readonly Launcher launcher
-    cdef public bint prepared           # set_prepared
-    cdef object kernels                 # ElementwiseKernels: traces, and the way without prepared kernels
-    cdef object row_kernels             # RowKernels
     cdef RowPlans row_plans
-    cdef object products                # Products
-    cdef readonly Gemm gemm
+    cdef readonly Gathers gathers
+    cdef Ahead ahead
+    cdef dict chains                    # (index of a sum's operation, its key of types, of the follower) -> Elementwise
     cdef object several                 # Updates
     cdef list rules                     # per Op.index: dict from a key of types to (Elementwise, places, results), None
     cdef list forwards                  # per Op.index: dict from a key of types to Elementwise or None
     cdef frozenset forward_names
-    cdef dict sum_layouts               # (shape, what it is summed to) -> how a kernel over rows goes through it, None
-    cdef dict fills                     # dtype.char -> Elementwise
     cdef dict sums                      # dtype.char -> Elementwise of a + b
-    cdef dict codes                     # id of a dtype that is known -> its letter
     cdef object unowned                 # class of memory that came from another library
+    cdef object pooled                  # class of the memory that CuPy's pool gives out
     cdef dict device_keys               # number of a device -> its key
     cdef tuple kept                     # those dtypes, so that no other object takes their ids
 
-    def prepare_launches(self, Launcher launcher, kernels, row_kernels, products, names, dtypes, unowned):
+    def prepare_launches(self, Launcher launcher, kernels, row_kernels, products, names, dtypes, unowned, pooled):
         """Take what launches are made with.
 
         The kernels of the table, of rows and of products within captures, the names of the forwards that are served,
-        the dtypes that kernels know, and the class of memory that belongs to others.
+        the dtypes that kernels know, and the classes of memory that belongs to others and of the pool's.
         """
         self.launcher = launcher
         self.row_kernels = row_kernels
         self.row_plans = RowPlans(row_kernels, self.array_type, self.xp.broadcast_to)
         self.products = products
         self.gemm = products.gemm
+        self.gathers = Gathers(launcher)
+        self.constants = Constants(self.array_type, self.xp.broadcast_to)
+        self.ahead = Ahead()
+        if isinstance(self.runtime, CurrentStreams):
+            (<CurrentStreams>self.runtime).ahead = self.ahead
+        self.chains = {}
+        self.keeping = {}
+        self.known_sum = None
         self.several = Updates(launcher)
         self.unowned = unowned
+        self.pooled = pooled
         self.kernels = kernels
         self.forward_names = frozenset(names)
         self.device_keys = {}
@@ -121,11 +89,6 @@ cdef class CudaArrays(Backend):
         self.kept = tuple(dtypes)
         self.codes = {id(dtype): ord(dtype.char) for dtype in self.kept}
         self.prepared = True
-
-    cdef int letter(self, object dtype) except -1:
-        """The letter of a dtype that kernels know, 0: they do not."""
-        cdef object found = self.codes.get(id(dtype))
-        return 0 if found is None else <int>found
 
     # -- metadata
 
@@ -194,21 +157,46 @@ cdef class CudaArrays(Backend):
 
     cpdef bint owns_memory(self, object raw) except -1:
         """Whether an array is no view and its memory comes from CuPy's allocator, not from another library."""
-        return type(raw) is self.array_type and raw.base is None and not isinstance(raw.data.mem, self.unowned)
+        if type(raw) is not self.array_type or raw.base is not None or isinstance(raw.data.mem, self.unowned):
+            return False
+        return id(raw) not in self.constants.by_array
+
+    cpdef object to_user(self, object grad):
+        """A Tensor over a gradient, for hooks and functions of the user's, who may write it."""
+        return Backend.to_user(self, self.let_out(grad))
+
+    cpdef object let_out(self, object grad):
+        """A gradient that leaves the run: a copy of one that is a constant."""
+        return grad if self.constants.of(grad) is None else grad.copy()
+
+    cpdef bint shares_memory(self, object a, object b) except -1:
+        """Whether an element of `a` may lie in the memory of `b`."""
+        cdef object first, second
+        if type(a) is self.array_type and type(b) is self.array_type:
+            first, second = a.data.mem, b.data.mem
+            if first is not second and type(first) is self.pooled and type(second) is self.pooled:
+                return False            # what the pool gives out at one time lies apart
+        return self.shares_memory_slowly(a, b)
 
     # -- forward
 
     cdef object call(self, Op op, object args):
         cdef object found
-        if self.prepared and self.fuses and op.name in _ROWS:
-            found = self.row_plans.forward(op, <tuple>args)
-            if found is not None:
-                return found
+        if self.prepared and self.fuses:
+            if op.name in _ROWS:
+                found = self.row_plans.forward(op, <tuple>args)
+                if found is not None:
+                    return found
+            elif op.name == "_getitem":
+                found = self.gathers.taken(args[0], args[1])
+                if found is not None:
+                    return found
         return Backend.call(self, op, args)
 
     cdef object unary(self, Op op, object x, uint32_t* flags):
         cdef Elementwise kernel
         cdef tuple found
+        cdef object value
         cdef char letter
         if not self.prepared or not self.fuses or type(x) is not self.array_type:
             return None
@@ -219,6 +207,10 @@ cdef class CudaArrays(Backend):
         if kernel is None:
             return None
         flags[0] &= ~<uint32_t>NODE_ASIDE
+        if self.ahead.is_asked():
+            value = self.ahead.take(op, x, self.stream_here())
+            if value is not None:
+                return value
         found = kernel.call([x], None, True)
         return None if found is None else found[0]
 
@@ -259,11 +251,38 @@ cdef class CudaArrays(Backend):
         kernel = self.forward_kernel(op, <bytes>letters[:4], (da, db))
         if kernel is None:
             return None
+        if op.name == "add" and letters[2] == letters[3] == b"a" and a.ndim != b.ndim:
+            return self.biased(op, kernel, <bytes>letters[:4], a, b)
         try:
             found = kernel.call([a, b], None, True)
         except OverflowError:
             return None                 # a number that is no double: CuPy says so
         return None if found is None else found[0]
+
+    cdef object biased(self, Op op, Elementwise kernel, bytes key, object a, object b):
+        """a + b of arrays of which one is repeated, and the map that is expected of it: Note [Computed ahead]."""
+        cdef size_t address = (a if a.ndim < b.ndim else b).data.ptr
+        cdef Op follower = self.ahead.foretold(address)
+        cdef object chain = None
+        cdef tuple found = None
+        if follower is not None:
+            place = (key, op.index, follower.index)
+            chain = self.chains.get(place, self)
+            if chain is self:
+                spec = self.kernels.chain_spec(op, (a.dtype, b.dtype), follower)
+                if spec is not None:
+                    spec = Elementwise(self.launcher, spec, f"arraygrad_{op.name}_{follower.name}")
+                chain = self.chains[place] = spec
+            if chain is not None:
+                found = (<Elementwise>chain).call([a, b], None, True)
+        if found is not None:
+            self.ahead.put(found[0], follower, found[1], self.stream_here(), address)
+            return found[0]
+        found = kernel.call([a, b], None, True)
+        if found is None:
+            return None
+        self.ahead.note_sum(found[0], address)
+        return found[0]
 
     cdef Elementwise forward_kernel(self, Op op, bytes key, tuple dtypes):
         cdef dict known
@@ -361,8 +380,16 @@ cdef class CudaArrays(Backend):
         cdef dict known
         cdef list arguments
         cdef tuple outputs, shape
+        if self.prepared and not absorbs and self.constants.by_array:
+            found = self.of_constant(op, g, wanted, saved, targets)
+            if found is not None:
+                return found
         if self.prepared and op.name in _ROWS and type(g) is self.array_type:
             found = self.row_rule(op, g, saved, statics)
+            if found is not None:
+                return [found]
+        if self.prepared and op.name == "_getitem" and type(g) is self.array_type:
+            found = self.gathers.added(g, (<GradMeta>saved[0]).shape_tuple(), statics[0])
             if found is not None:
                 return [found]
         if not self.prepared or statics or type(g) is not self.array_type or len(saved) + len(targets) > 16:
@@ -425,59 +452,14 @@ cdef class CudaArrays(Backend):
         outputs = ()
         if kernel is not None:
             arguments = [g if k < 0 else saved[k] for k in <list>places]
+            if len(targets) == 1:
+                found = self.with_bias(<Elementwise>kernel, arguments, g, targets)
+                if found is not None:
+                    return found
             outputs = (<Elementwise>kernel).call(arguments, None, False)
             if outputs is None:
                 return self.fused_slowly(op, g, wanted, saved, statics, targets, absorbs)
         return [None if x is None else g if x == "g" else outputs[x] for x in <list>results]
-
-    cdef list with_sums(self, tuple sums, object g, list saved, list targets):
-        """The gradients of a node, those of operands that were repeated summed as they are computed; None: declined."""
-        cdef list answer, arguments
-        cdef Py_ssize_t k
-        cdef object kernel, places, results, summed, layout, rest, parts
-        cdef tuple outputs = ()
-        cdef tuple key, shape
-        kernel, places, results, summed = sums
-        answer = []
-        for number, _, _ in <list>summed:
-            key = (g.shape, (<GradMeta>targets[number]).shape_tuple())
-            layout = self.sum_layouts.get(key, self)
-            if layout is self:
-                if len(self.sum_layouts) >= KEPT_LAYOUTS:
-                    self.sum_layouts.clear()
-                layout = self.sum_layouts[key] = self.row_kernels.broadcast(*key)
-            if layout is None:
-                return None
-            answer.append(layout)
-        if kernel is not None:
-            arguments = [g if k < 0 else saved[k] for k in <list>places]
-            outputs = (<Elementwise>kernel).call(arguments, None, False)
-            if outputs is None:
-                return None
-        found = [None if x is None else g if x == "g" else outputs[x] for x in <list>results]
-        for layout, (number, kernel, places) in zip(answer, summed):
-            arguments = [g if k < 0 else saved[k] for k in <list>places]
-            shape = (<GradMeta>targets[number]).shape_tuple()
-            layout, rest, parts = <tuple>layout
-            if rest is None:
-                found[number] = (<Summed>kernel).sum_of(arguments, g.shape, shape, layout)
-            else:
-                found[number] = self.in_parts(<Summed>kernel, arguments, g.shape, shape, layout, <dict>rest, parts)
-            if found[number] is None:
-                return None
-        return found
-
-    cdef object in_parts(self, Summed kernel, list arguments, tuple full, tuple shape, tuple layout, dict rest,
-                         object parts):
-        """A sum by two launches: Note [Rows] (3) in `backends/cuda/rows.py`."""
-        cdef object dtype = kernel.out_dtypes[0]
-        cdef object plan = rest.get(dtype)
-        cdef object found = kernel.sum_of(arguments, full, (layout[0][0],), layout)
-        if found is None:
-            return None
-        if plan is None:
-            plan = rest[dtype] = self.row_kernels.parts_plan(layout, parts, shape, dtype)
-        return (<RowPlan>plan).call(found, None, None)
 
     def rules_of(self, op):
         """The prepared rules of an operation: a dict from what their kernels depend on to what is launched."""
@@ -519,7 +501,19 @@ cdef class CudaArrays(Backend):
 
     cdef object row_rule(self, Op op, object g, list saved, list statics):
         """The gradient of a reduction's array; None: declined."""
-        cdef object number
+        cdef Constant constant
+        cdef Py_ssize_t count
+        cdef object number, found
+        if op.name == "sum" or op.name == "mean":
+            constant = self.constants.of(g)
+            if constant is not None and (<GradMeta>saved[0]).dtype == g.dtype:
+                number = constant.number
+                if op.name == "mean":
+                    count = self.row_plans.joined(<GradMeta>saved[0], statics[0])
+                    number = quotient(constant.number, count, g.dtype.char == "f")
+                found = self.constant(number, g.dtype, (<GradMeta>saved[0]).shape_tuple())
+                if found is not None:
+                    return found
         if op.name == "sum":
             return self.row_plans.spread_back(g, <GradMeta>saved[0], statics[0], statics[1])
         if op.name == "mean":
@@ -530,144 +524,16 @@ cdef class CudaArrays(Backend):
             return None if g is None else self.row_plans.spread_back(g, <GradMeta>saved[0], statics[0], statics[1])
         return self.row_plans.rule(op, g, saved, statics)
 
-    # -- products
-
-    cdef bint are_matrices(self, object a, object b) except -1:
-        """Whether two arrays are matrices of one inexact dtype, not empty, on this device."""
-        cdef int device
-        if type(a) is not self.array_type or type(b) is not self.array_type or a.dtype is not b.dtype:
-            return False
-        if self.letter(a.dtype) == 0 or a.ndim != 2 or b.ndim != 2 or not a.size or not b.size:
-            return False
-        device = self.launcher.current_device()
-        return a.data.device_id == device and b.data.device_id == device
-
-    cdef object product(self, object a, bint transposes_a, object b, bint transposes_b, tuple shape):
-        """The product of two matrices, each as it is or transposed, in a shape (None: its own). No transpose is made.
-        """
-        cdef object found = None
-        cdef bint captures = bool(self.runtime.captures) and get_ident() in self.runtime.captures
-        if not captures and self.gemm.serves and self.prepared:
-            found = self.multiplied(a, transposes_a, b, transposes_b, shape)
-            if found is not None:
-                return found
-        if transposes_a:
-            a = a.T
-        if transposes_b:
-            b = b.T
-        if captures:                    # CuPy calls no cuBLAS then
-            found = self.products.matmul(a, b)
-        found = a.dot(b) if found is None else found
-        return found if shape is None else found.reshape(shape)
-
-    cdef object multiplied(self, object a, bint transposes_a, object b, bint transposes_b, tuple shape):
-        """The same by cuBLAS, with what CuPy's `dot` would tell it; None: it has to copy something, or to complain.
-
-        cuBLAS reads matrices column by column. A row-major matrix is the transpose of what it reads, so it is asked for
-        the transpose of the product: b^T a^T.
-        """
-        cdef tuple first = a.shape
-        cdef tuple second = b.shape
-        cdef Py_ssize_t rows, depth, columns, step_a, step_b
-        cdef bint row_major_a = self.launcher.contiguous(a)
-        cdef bint row_major_b = self.launcher.contiguous(b)
-        cdef object out
-        if not row_major_a and not a.flags.f_contiguous or not row_major_b and not b.flags.f_contiguous:
-            return None
-        rows, depth = first[1 if transposes_a else 0], first[0 if transposes_a else 1]
-        columns = second[0 if transposes_b else 1]
-        if second[1 if transposes_b else 0] != depth or rows == 1 and columns == 1:
-            return None                 # `dot` says what is wrong, and has a kernel for two vectors
-        if max(rows, depth, columns) > 0x7fffffff:
-            return None
-        step_a = first[1 if row_major_a else 0]
-        step_b = second[1 if row_major_b else 0]
-        out = self.launcher.empty((rows, columns) if shape is None else shape, a.dtype)
-        if not self.gemm.multiply(self.launcher.current_device(), a.dtype, <char>self.letter(a.dtype),
-                                  row_major_b == transposes_b, row_major_a == transposes_a, <int>columns, <int>rows,
-                                  <int>depth, b, <int>step_b, a, <int>step_a, out, <int>columns):
-            return None
-        return out
-
-    cdef object stacks(self, object a, object b):
-        """The product of two stacks of which one is transposed, which CuPy would copy; None: declined."""
-        if type(a) is not self.array_type or type(b) is not self.array_type or a.ndim < 3:
-            return None
-        if self.launcher.contiguous(a) and self.launcher.contiguous(b):
-            return None
-        if a.shape[a.ndim - 1] != b.shape[b.ndim - 2] if b.ndim > 1 else True:
-            return None
-        if self.runtime.captures and get_ident() in self.runtime.captures or not self.products.fits(a, b):
-            return None
-        return self.products.batched(a, False, b, False)
-
-    cdef list product_rules(self, object g, uint64_t wanted, list saved):
-        """The gradients of a product of matrices, by products that read the other matrix transposed; None: declined.
-
-        A stack of matrices times one matrix is a product of matrices too, of all rows of the stack.
-        """
-        cdef object a = None
-        cdef object b = None
-        cdef object first = None
-        cdef object second = None
-        cdef GradMeta meta
-        cdef tuple shape
-        # saved: x2, metadata of x1, x1, metadata of x2 (ops/_products.py); None where no wanted rule asks
-        if self.letter(g.dtype) == 0 or g.dtype.kind == "c":
-            return None
-        if wanted & 1:
-            b = saved[0]
-            meta = <GradMeta>saved[1]
-            shape = meta.shape_tuple()
-            if type(b) is not self.array_type or len(shape) < 2:
-                return None
-            if b.ndim > 2:
-                return self.stack_rules(g, wanted, saved)
-            if b.ndim != 2:
-                return None
-        if wanted & 2:
-            a = saved[2]
-            if (<GradMeta>saved[3]).ndim > 2:
-                return self.stack_rules(g, wanted, saved)
-            if type(a) is not self.array_type or a.ndim < 2 or (<GradMeta>saved[3]).ndim != 2:
-                return None
-            if a.ndim > 2:
-                if not self.launcher.contiguous(a):
-                    return None
-                a = a.reshape(-1, a.shape[a.ndim - 1])
-        if g.ndim > 2:
-            if not self.launcher.contiguous(g):
-                return None
-            g = g.reshape(-1, g.shape[g.ndim - 1])
-        if g.ndim != 2 or b is not None and not self.are_matrices(g, b):
-            return None
-        if a is not None and not self.are_matrices(a, g):
-            return None
-        if b is not None:
-            first = self.product(g, False, b, True, shape if len(shape) > 2 else None)
-        if a is not None:
-            second = self.product(a, True, g, False, None)
-        return [first, second]
-
-    cdef list stack_rules(self, object g, uint64_t wanted, list saved):
-        """The same for two stacks of as many matrices; None: declined."""
-        cdef object first = None
-        cdef object second = None
-        if self.runtime.captures and get_ident() in self.runtime.captures:
-            return None
-        if wanted & 1 and not self.products.fits(g, saved[0]) or wanted & 2 and not self.products.fits(saved[2], g):
-            return None
-        if wanted & 1:
-            first = self.products.batched(g, False, saved[0], True)
-        if wanted & 2:
-            second = self.products.batched(saved[2], True, g, False)
-        return [first, second]
-
     # -- sums
 
     cpdef object conform(self, GradMeta meta, object grad, bint realify):
         """`grad` summed over broadcast axes, cast to meta's dtype and, if 0-d, moved to its device."""
         cdef object found
+        cdef tuple known = self.known_sum
+        if known is not None:
+            self.known_sum = None
+            if known[0] is grad and known[1] == meta.shape_tuple() and known[2].dtype == meta.dtype:
+                return known[2]
         if self.prepared and self.fuses and type(grad) is self.array_type and grad.dtype is meta.dtype:
             if grad.data.device_id == self.launcher.current_device() == meta.device_key[2]:
                 found = self.row_plans.summed(grad, meta.shape_tuple())
@@ -709,6 +575,14 @@ cdef class CudaArrays(Backend):
         cdef object found = self.filled(meta, 1.0)
         return self.xp.ones(meta.shape, dtype=meta.dtype, device=meta.device) if found is None else found
 
+    cpdef object begin(self, GradMeta meta):
+        """What a plain run begins with at a loss: ones that nobody may write."""
+        cdef object found = None
+        if self.prepared and self.fuses and not meta.is_complex and self.letter(meta.dtype):
+            if self.launcher.current_device() == meta.device_key[2]:
+                found = self.constant(1.0, meta.dtype, meta.shape_tuple())
+        return self.ones(meta) if found is None else found
+
     cpdef object zeros(self, GradMeta meta):
         """Zeros of meta's shape, dtype and device."""
         cdef object found = self.filled(meta, 0.0)
@@ -720,10 +594,7 @@ cdef class CudaArrays(Backend):
             return None
         if self.launcher.current_device() != meta.device_key[2]:
             return None
-        kernel = self.fills.get(meta.dtype)
-        if kernel is None:
-            spec = self.kernels.fill_spec(meta.dtype)
-            kernel = self.fills[meta.dtype] = Elementwise(self.launcher, spec, "arraygrad_fill")
+        kernel = self.fill_kernel(meta.dtype)
         out = self.launcher.empty(meta.shape_tuple(), meta.dtype)
         return None if (<Elementwise>kernel).call([number], out, False) is None else out
 

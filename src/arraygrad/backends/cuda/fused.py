@@ -127,16 +127,25 @@ def _argument(op, what, index, g, xp, saved, statics, result):
 
 def trace_forward(op, dtypes):
     """The Spec of an operation's forward on arrays of `dtypes`. Raises Untraceable if it is not elementwise."""
+    return trace_chain([op], dtypes)
+
+
+def trace_chain(ops, dtypes):
+    """The Spec of an operation on arrays of `dtypes`, and of those that follow, each of the value before it."""
     expression = Expression()
     xp = ExpressionNamespace(expression, _forward_in_table)
     operands = [expression.input(f"a{k}", dtype) for k, dtype in enumerate(dtypes)]
-    if op.entry.forward is None:
-        found = getattr(xp, op.name)(*operands)
-    else:
-        found = op.entry.forward(_Once(xp, op), *operands)
-    if not isinstance(found, Symbol):
-        raise Untraceable(f"{op.name}: its forward gives {type(found).__name__}")
-    return Spec(expression, [found])
+    results = []
+    for op in ops:
+        if op.entry.forward is None:
+            found = getattr(xp, op.name)(*operands)
+        else:
+            found = op.entry.forward(_Once(xp, op), *operands)
+        if not isinstance(found, Symbol):
+            raise Untraceable(f"{op.name}: its forward gives {type(found).__name__}")
+        results.append(found)
+        operands = [found]
+    return Spec(expression, results)
 
 
 class _Once:
@@ -232,6 +241,14 @@ class ElementwiseKernels:
         except Exception:  # as above
             return None
         return spec if len(spec.inputs) == len(dtypes) else None
+
+    def chain_spec(self, op, dtypes, follower):
+        """The Spec of an operation and of a map of its value, two outputs; None: they are not for one kernel."""
+        try:
+            spec = trace_chain([op, follower], dtypes)
+        except Exception:  # as above
+            return None
+        return spec if len(spec.inputs) == len(dtypes) and len(spec.outputs) == 2 else None
 
     def sum_spec(self, dtype):
         """The Spec of a + b."""

@@ -28,7 +28,7 @@ class Offloading:
         self.cupy, self.runtime = cupy, runtime
         self._streams = {}  # device number -> stream; made under the GIL, a lost race makes one more
         self._lock = threading.Lock()  # of the list; several devices' threads bring values back
-        self._pending = []  # (event, what must live until it has passed)
+        self.pending = []  # (event, what must live until it has passed)
 
     def take(self, array):
         """Start copying `array`, on the device that is current, to the host."""
@@ -44,18 +44,18 @@ class Offloading:
     def keep(self, event, *objects):
         """Keep objects until `event` has passed; let go what older events have passed."""
         with self._lock:
-            self._pending = [kept for kept in self._pending if not kept[0].done]
-            self._pending.append((event, objects))
+            self.pending = [kept for kept in self.pending if not kept[0].done]
+            self.pending.append((event, objects))
 
     def before_write(self, array):
         """The stream that is current for the array's device waits for the copies of its memory that are under way."""
-        if not self._pending:
+        if not self.pending:
             return
         memory = array.data.mem
         with self._lock:
             events = [
                 event
-                for event, (kept, *_) in self._pending
+                for event, (kept, *_) in self.pending
                 if getattr(kept, "data", None) is not None and getattr(kept.data, "mem", None) is memory
             ]
         current = self.runtime.stream_of(int(array.device))
@@ -64,7 +64,7 @@ class Offloading:
 
     def kept(self):
         """How many copies were under way when last looked."""
-        return len(self._pending)
+        return len(self.pending)
 
 
 class Offloaded:

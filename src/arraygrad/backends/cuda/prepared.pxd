@@ -1,5 +1,5 @@
 # May cimport: nothing of arraygrad.
-from libc.stdint cimport int64_t, intptr_t
+from libc.stdint cimport int64_t, intptr_t, uint64_t
 from libcpp.vector cimport vector
 
 # CuPy's own functions as its modules export them to Cython code, by the types that their names say.
@@ -19,7 +19,7 @@ cdef enum:
     MOST_AXES = 8               # of a broadcast, before axes are merged
     MOST_DEVICES = 64           # of those whose functions are called directly
     ARGUMENT_BYTES = 16         # a pointer, or a number of up to 128 bits
-    MOST_NUMBERS = 4            # of a kernel over rows
+    MOST_NUMBERS = 5            # of a kernel over rows
 
 
 cdef struct Strided:
@@ -94,13 +94,16 @@ cdef class Elementwise:
 
 
 cdef class Summed(Elementwise):
-    """Summed(launcher, spec, name)"""
+    """Summed(launcher, spec, name, keeps=False)"""
+    cdef bint keeps
+
     cdef object sum_of(self, list arguments, tuple full, tuple shape, tuple rows)
 
 
 cdef class RowPlan:
-    """RowPlan(rows, blocks, block, numbers, shape, dtype, shared)"""
+    """RowPlan(rows, blocks, block, numbers, shape, dtype, shared, spreads=False)"""
     cdef Prepared kernel
+    cdef bint spreads                   # the first array may be one number everywhere: the first number says so
     cdef Py_ssize_t blocks, shared, n_numbers
     cdef tuple threads
     cdef char numbers[MOST_NUMBERS * ARGUMENT_BYTES]    # as the kernel takes them
@@ -109,6 +112,7 @@ cdef class RowPlan:
 
     cdef object call(self, object a, object b, object c)
     cdef bint takes(self, Block block, Py_ssize_t place, object x, int device) except -1
+    cdef bint spread(self, Block block, object x, int device) except -1
 
 
 cdef class SplitPlan(RowPlan):
@@ -136,3 +140,13 @@ cdef class Gemm:
 cdef Prepared new_prepared(Launcher launcher, str text, str name)
 cdef int launch_rows(Prepared kernel, int device, Py_ssize_t blocks, tuple threads, list arguments,
                      Py_ssize_t shared) except -1
+
+
+cdef inline void put_address(Block block, Py_ssize_t place, uint64_t address) noexcept:
+    """Write an address as an argument."""
+    (<uint64_t*>(block.room + place * ARGUMENT_BYTES))[0] = address
+
+
+cdef inline void put_integer(Block block, Py_ssize_t place, int64_t number) noexcept:
+    """Write an integer of 64 bits as an argument."""
+    (<int64_t*>(block.room + place * ARGUMENT_BYTES))[0] = number

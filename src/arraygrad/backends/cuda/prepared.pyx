@@ -193,7 +193,7 @@ cdef Prepared new_prepared(Launcher launcher, str text, str name):
 
 cdef inline int put_pointer(Block block, Py_ssize_t place, object data) except -1:
     """Write the address of an array's `data` as an argument."""
-    (<uint64_t*>(block.room + place * ARGUMENT_BYTES))[0] = <uint64_t>data.ptr
+    put_address(block, place, <uint64_t>data.ptr)
     return 0
 
 
@@ -367,14 +367,22 @@ cdef class Elementwise:
 
 
 cdef class Summed(Elementwise):
-    """The kernels that add up the one output of a Spec over rows, as they compute it."""
+    """Summed(launcher, spec, name, keeps=False)
+--
+
+    The kernels that add up the one output of a Spec over rows, as they compute it. `keeps`: and write it, too.
+    """
+
+    def __init__(self, Launcher launcher, spec, str name, bint keeps=False):
+        Elementwise.__init__(self, launcher, spec, name)
+        self.keeps = keeps
 
     cdef object text(self, str kinds, int ndim, bint wide):
-        return sum_text_of(self.name, self.spec, kinds, ndim, wide)
+        return sum_text_of(self.name, self.spec, kinds, ndim, wide, self.keeps)
 
     cdef object sum_of(self, list arguments, tuple full, tuple shape, tuple rows):
         """The sum, of `shape`, of what has the shape `full`; `rows` as `backends.cuda.rows.layout` gives it. None: not
-        for a prepared kernel.
+        for a prepared kernel. If it keeps what it adds up: (that, the sum).
         """
         cdef Launcher launcher = self.launcher
         cdef char kinds[MOST_ARGUMENTS]
@@ -384,25 +392,29 @@ cdef class Summed(Elementwise):
         cdef Strided* layout
         cdef Prepared kernel
         cdef object out
-        cdef int64_t* number
-        cdef Py_ssize_t k, size
+        cdef object kept = None
+        cdef Py_ssize_t k, n, size
         sizes, threads, blocks = rows
         block = launcher.take()
         try:
             layout = <Strided*>(block.room + MOST_ARGUMENTS * ARGUMENT_BYTES)
             if self.place(arguments, None, False, device, block, kinds, &strided, &size) != full:
                 return None
+            n = self.n_in + 1
             out = launcher.empty(shape, self.out_dtypes[0])
             put_pointer(block, self.n_in, out.data)
+            if self.keeps:
+                kept = launcher.empty(full, self.out_dtypes[0])
+                put_pointer(block, n, kept.data)
+                n += 1
             for k in range(3):
-                number = <int64_t*>(block.room + (self.n_in + 1 + k) * ARGUMENT_BYTES)
-                number[0] = <int64_t>sizes[k]
+                put_integer(block, n + k, sizes[k])
             kernel = self.variant(kinds, layout.ndim if strided else 0, strided and layout.wide)
             if strided:
                 pack(layout, block.room + MOST_ARGUMENTS * ARGUMENT_BYTES)
-            kernel.run(device, blocks, threads, block, self.n_in + 4, strided,
+            kernel.run(device, blocks, threads, block, n + 3, strided,
                        threads[0] * threads[1] * self.out_dtypes[0].itemsize)
-            return out
+            return (kept, out) if self.keeps else out
         finally:
             launcher.give(block)
 
@@ -534,15 +546,15 @@ cdef class RowLauncher:
 
 
 cdef class RowPlan:
-    """RowPlan(rows, blocks, block, numbers, shape, dtype, shared)
+    """RowPlan(rows, blocks, block, numbers, shape, dtype, shared, spreads=False)
 --
 
     A kernel over rows for arrays of one shape: `rows` is its RowLauncher, `numbers` come behind the arrays, `shape` is
-    the result's.
+    the result's. `spreads`: the first array may be one number everywhere, and the first of `numbers` becomes 0 then.
     """
 
     def __init__(self, RowLauncher rows, Py_ssize_t blocks, tuple block, tuple numbers, tuple shape, dtype,
-                 Py_ssize_t shared):
+                 Py_ssize_t shared, bint spreads=False):
         cdef Block written = rows.kernel.launcher.take()
         cdef Py_ssize_t n = 0
         self.kernel = rows.kernel
@@ -551,6 +563,7 @@ cdef class RowPlan:
         self.shape = shape
         self.dtype = dtype
         self.shared = shared
+        self.spreads = spreads
         if len(numbers) > MOST_NUMBERS:
             raise ValueError(f"{len(numbers)} numbers")
         for x in numbers:
@@ -566,11 +579,14 @@ cdef class RowPlan:
         cdef Launcher launcher = self.kernel.launcher
         cdef int device = launcher.current_device()
         cdef Py_ssize_t n = 1
+        cdef bint everywhere = False
         cdef object out
         cdef Block block = launcher.take()
         try:
             if not self.takes(block, 0, a, device):
-                return None
+                everywhere = self.spreads and self.spread(block, a, device)
+                if not everywhere:
+                    return None
             if b is not None:
                 if not self.takes(block, n, b, device):
                     return None
@@ -582,6 +598,8 @@ cdef class RowPlan:
             out = launcher.empty(self.shape, self.dtype)
             put_pointer(block, n, out.data)
             memcpy(block.room + (n + 1) * ARGUMENT_BYTES, self.numbers, self.n_numbers * ARGUMENT_BYTES)
+            if everywhere:
+                put_integer(block, n + 1, 0)
             n += 1 + self.n_numbers
             self.kernel.run(device, self.blocks, self.threads, block, n, False, self.shared)
         finally:
@@ -592,6 +610,11 @@ cdef class RowPlan:
         cdef Launcher launcher = self.kernel.launcher
         return (type(x) is launcher.array_type and launcher.contiguous(x)
                 and put_array(block, place, x, self.dtype, device))
+
+    cdef bint spread(self, Block block, object x, int device) except -1:
+        """Write the address of the first array if it is one number everywhere; False: it is not."""
+        return (type(x) is self.kernel.launcher.array_type and not any(x.strides)
+                and put_array(block, 0, x, self.dtype, device))
 
 
 cdef class SplitPlan(RowPlan):

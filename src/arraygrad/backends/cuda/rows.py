@@ -79,7 +79,8 @@ _TOTAL = """
   const REAL sum = ag_row_sum(static_cast<REAL>(total));
 """
 
-# name -> (parameters, statements). Gradients of reductions have one element per row.
+# name -> (parameters, statements). Gradients of reductions have one element per row. `apart`: 1, or 0 where the
+# gradient is one number everywhere, as that of a sum is.
 KERNELS = {
     "sum": ("const REAL* x, REAL* out", _TOTAL + "  if (live && threadIdx.y == 0) out[row] = sum;\n"),
     "mean": ("const REAL* x, REAL* out", _TOTAL + "  if (live && threadIdx.y == 0) out[row] = sum / REAL(n);\n"),
@@ -94,12 +95,12 @@ KERNELS = {
 """,
     ),
     "softmax_backward": (
-        "const REAL* g, const REAL* ans, REAL* out",
+        "const REAL* g, const REAL* ans, REAL* out, const long long apart",
         """
   REAL total = REAL(0);
-  EACH(k) total += g[k] * ans[k];
+  EACH(k) total += g[k * apart] * ans[k];
   total = ag_row_sum(total);
-  EACH(k) out[k] = ans[k] * (g[k] - total);
+  EACH(k) out[k] = ans[k] * (g[k * apart] - total);
 """,
     ),
     "log_softmax": (
@@ -113,12 +114,12 @@ KERNELS = {
 """,
     ),
     "log_softmax_backward": (
-        "const REAL* g, const REAL* ans, REAL* out",
+        "const REAL* g, const REAL* ans, REAL* out, const long long apart",
         """
   REAL total = REAL(0);
-  EACH(k) total += g[k];
+  EACH(k) total += g[k * apart];
   total = ag_row_sum(total);
-  EACH(k) out[k] = g[k] - exp(ans[k]) * total;
+  EACH(k) out[k] = g[k * apart] - exp(ans[k]) * total;
 """,
     ),
     "logsumexp": (
@@ -132,7 +133,7 @@ KERNELS = {
 """,
     ),
     "logsumexp_backward": (
-        "const REAL* g, const REAL* x, const REAL* ans, REAL* out",
+        "const REAL* g, const REAL* x, const REAL* ans, REAL* out, const long long apart",
         """
   const REAL found = live ? ans[row] : REAL(0);
   const bool infinite = isinf(found);
@@ -144,7 +145,7 @@ KERNELS = {
   if (nothing) total = REAL(1);
   EACH(k) {
     const REAL weight = endless ? REAL(x[k] == found) : exp(x[k] - (nothing ? REAL(0) : found));
-    out[k] = g[row] * (weight / total);
+    out[k] = g[row * apart] * (weight / total);
   }
 """,
     ),
@@ -153,29 +154,29 @@ KERNELS = {
         _MEAN + _SQUARES + "  if (live && threadIdx.y == 0) out[row] = squares;\n",
     ),
     "var_backward": (
-        "const REAL* g, const REAL* x, REAL* out, const double freedom",
-        _MEAN + "  EACH(k) out[k] = REAL(2) * g[row] * ((x[k] - mean) / static_cast<REAL>(freedom));\n",
+        "const REAL* g, const REAL* x, REAL* out, const long long apart, const double freedom",
+        _MEAN + "  EACH(k) out[k] = REAL(2) * g[row * apart] * ((x[k] - mean) / static_cast<REAL>(freedom));\n",
     ),
     "std": (
         "const REAL* x, REAL* out, const double freedom",
         _MEAN + _SQUARES + "  if (live && threadIdx.y == 0) out[row] = sqrt(squares);\n",
     ),
     "std_backward": (
-        "const REAL* g, const REAL* x, const REAL* ans, REAL* out, const double freedom",
+        "const REAL* g, const REAL* x, const REAL* ans, REAL* out, const long long apart, const double freedom",
         _MEAN
         + """
-  const REAL slope = !live || ans[row] == REAL(0) ? REAL(0) : g[row] / ans[row];
+  const REAL slope = !live || ans[row] == REAL(0) ? REAL(0) : g[row * apart] / ans[row];
   EACH(k) out[k] = slope * ((x[k] - mean) / static_cast<REAL>(freedom));
 """,
     ),
     "extremum_backward": (
-        "const REAL* g, const REAL* x, const REAL* ans, REAL* out",
+        "const REAL* g, const REAL* x, const REAL* ans, REAL* out, const long long apart",
         """
   const REAL found = live ? ans[row] : REAL(0);
   REAL ties = REAL(0);
   EACH(k) ties += REAL(x[k] == found || x[k] != x[k]);
   ties = ag_row_sum(ties);
-  EACH(k) out[k] = REAL(x[k] == found || x[k] != x[k]) * (g[row] / ties);
+  EACH(k) out[k] = REAL(x[k] == found || x[k] != x[k]) * (g[row * apart] / ties);
 """,
     ),
 }
@@ -388,7 +389,9 @@ class RowKernels:
         (rows, n, inner), block, blocks = found
         extra = () if correction is None else (float(max(n - correction, 0)),)
         shared = block[0] * block[1] * dtype.itemsize
-        return RowPlan(self._launcher_of(name, dtype), blocks, block, (*extra, rows, n, inner), shape, dtype, shared)
+        apart = (1,) if name.endswith("_backward") else ()
+        numbers = (*apart, *extra, rows, n, inner)
+        return RowPlan(self._launcher_of(name, dtype), blocks, block, numbers, shape, dtype, shared, bool(apart))
 
     def _launcher_of(self, name, dtype):
         key = (name, dtype.char)
@@ -425,15 +428,17 @@ class RowKernels:
         key = (name, dtype.char)
         shared = block[0] * block[1] * dtype.itemsize
         if self.prepared:
+            apart = (1,) if name.endswith("_backward") else ()
             extra = () if correction is None else (float(max(n - correction, 0)),)
-            self._launcher_of(name, dtype)(blocks, block, [*arrays, *extra, rows, n, inner], shared)
+            self._launcher_of(name, dtype)(blocks, block, [*arrays, *apart, *extra, rows, n, inner], shared)
             return
         kernel = self._compiled.get(key)
         if kernel is None:
             kernel = self._compiled[key] = self._cupy.RawKernel(source(name, dtype), f"arraygrad_{name}")
+        apart = (numpy.int64(1),) if name.endswith("_backward") else ()
         extra = () if correction is None else (numpy.float64(max(n - correction, 0)),)
         sizes = (numpy.int64(rows), numpy.int64(n), numpy.int64(inner))
-        kernel((blocks,), block, (*arrays, *extra, *sizes), shared_mem=shared)
+        kernel((blocks,), block, (*arrays, *apart, *extra, *sizes), shared_mem=shared)
 
 
 def reduced_shape(shape, axis, keepdims):

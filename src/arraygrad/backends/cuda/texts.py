@@ -18,7 +18,8 @@ let them, and the strides of the strided inputs, in elements. Indices are 32 bit
 Guarded by tests/gpu/test_prepared.py: every kind of layout against `ElementwiseKernel` and the table.
 
 A sum (`sum_text_of`) is a kernel over rows (Note [Rows] in `backends/cuda/rows.py`) whose elements are computed as they
-are added up: the gradient of what broadcasting repeated, of which no array of full size is written.
+are added up: the gradient of what broadcasting repeated, of which no array of full size is written. Where the elements
+are a gradient that goes on as well (of a map of `x @ w + b`, to the product), the same kernel writes them.
 Guarded by tests/gpu/test_summed.py.
 """
 
@@ -85,6 +86,7 @@ extern "C" __global__ void {name}({parameters}) {{
 {places}
 {loads}
 {body}
+{stores}
     total_ += {output};
   }}
   const REAL sum_ = ag_row_sum(static_cast<REAL>(total_));
@@ -168,11 +170,17 @@ def text_of(name, spec, kinds, ndim=0, wide=False):
     return _text(_FRAME, name, spec, kinds, ndim, wide, ["const long long n_"], stores=stores)
 
 
-def sum_text_of(name, spec, kinds, ndim=0, wide=False):
-    """The text of a kernel that adds up the one output of `spec`, which is real. Parameters as for `text_of`."""
+def sum_text_of(name, spec, kinds, ndim=0, wide=False, keeps=False):
+    """The text of a kernel that adds up the one output of `spec`, which is real. Parameters as for `text_of`.
+
+    `keeps`: it writes what it adds up as well, to the pointer behind that of the sums.
+    """
     ((output, dtype),) = spec.outputs
     numbers = [f"const long long {number}" for number in ("rows_", "count_", "inner_")]
-    text = ROWS + _text(_SUM_FRAME, name, spec, kinds, ndim, wide, numbers, output=output)
+    if keeps:
+        numbers.insert(0, f"{c_type(dtype)}* kept_")
+    stores = f"    kept_[i_] = {output};" if keeps else ""
+    text = ROWS + _text(_SUM_FRAME, name, spec, kinds, ndim, wide, numbers, output=output, stores=stores)
     return text.replace("REAL", c_type(dtype))
 
 

@@ -1,6 +1,7 @@
 """Parts of CuPy whose GPU code is in its wheel or comes from CUDA's libraries: by NumPy, after a wait for the stream.
 
-Sorting (Thrust), decompositions and solvers (cuSOLVER), triangular solves (cuBLAS), Fourier transforms (cuFFT).
+Sorting (Thrust), decompositions and solvers (cuSOLVER), triangular solves (cuBLAS), Fourier transforms (cuFFT), random
+numbers of generators (cuRAND within kernels).
 """
 
 import ctypes
@@ -107,6 +108,40 @@ def transform(a, direction, value_type, norm, axis, overwrite_x, out_size=None, 
         return cupy.asarray(found)
 
 
+class Generator(cupy.random.Generator):
+    """What `cupy.random.default_rng` gives: NumPy's numbers of the same distributions, from the same seed."""
+
+    def __init__(self, bit_generator):
+        super().__init__(bit_generator)
+        self.numpys = np.random.default_rng(bit_generator._seed_seq)
+
+
+def drawn(name):
+    """A method of Generator, by NumPy's of that name."""
+    original = getattr(cupy.random.Generator, name)
+
+    @functools.wraps(original)
+    def method(self, *args, out=None, **kwargs):
+        if out is not None:
+            kwargs["size"] = out.shape
+        with host_cuda.aside():
+            found = getattr(self.numpys, name)(*map(to_host, args), **{k: to_host(x) for k, x in kwargs.items()})
+        if out is None:
+            return cupy.asarray(found)
+        out[...] = cupy.asarray(found)
+        return out
+
+    return method
+
+
+def install_generator() -> None:
+    """From here on NumPy draws what CuPy's Generator would, whose kernels are compiled into its wheel."""
+    for name in dir(np.random.Generator):
+        if name[0] != "_" and callable(getattr(cupy.random.Generator, name, None)):
+            setattr(Generator, name, drawn(name))
+    everywhere(cupy.random.Generator, Generator)
+
+
 def everywhere(original, replacement) -> None:
     """Replaces a function in every module of CuPy that holds it."""
     for name, module in list(sys.modules.items()):
@@ -126,6 +161,7 @@ def install() -> None:
     everywhere(cupy.fft._fft._exec_fft, transform)
     everywhere(cupy.fft._fft._nd_plan_is_possible, lambda axes, ndim: False)  # so that each axis comes for itself
     everywhere(cupyx.scipy.linalg.solve_triangular, solve_triangular)
+    install_generator()
     try:
         import scipy.linalg
     except ImportError:
