@@ -189,3 +189,32 @@ def test_a_scalar_of_numpy_is_as_in_the_plain_call(name):
 def test_round_is_pythons_of_a_float_and_numpys_of_a_scalar(value, digits):
     for x in (value, np.float64(value)):
         assert ag.value_and_grad(lambda x: round(x, digits) + 0.0 * x)(x)[0] == round(x, digits)
+
+
+def test_right_sides_that_compare_are_not_kept_as_they_went_once():
+    """Solvers keep right sides as programs between solutions: what compares takes its branch anew."""
+    integrate = pytest.importorskip("scipy.integrate")
+
+    def final(a, switch):
+        def right(t, y):
+            return -a * y * (1.0 + (t > switch) + (t > 2.0 * switch))
+
+        found = integrate.solve_ivp(right, (0.0, 1.0), [1.0], rtol=1e-9, atol=1e-11, max_step=0.02)
+        return found.y[0, -1]
+
+    for switch in (0.3, 0.45, 0.3, 2.0):
+        slope = (final(0.7 + 1e-5, switch) - final(0.7 - 1e-5, switch)) / 2e-5
+        value, gradient = ag.value_and_grad(lambda a, s=switch: final(a, s))(0.7)
+        assert value == pytest.approx(final(0.7, switch), rel=1e-12)
+        assert gradient == pytest.approx(slope, rel=2e-5)
+
+
+def test_roots_of_functions_that_compare():
+    optimize = pytest.importorskip("scipy.optimize")
+
+    def root(a):
+        return optimize.brentq(lambda x: x**3 + a * x * (1 + (x > 0.2) + (a > 0.5)) - 1.0, 0.0, 2.0, xtol=1e-13)
+
+    for a in (0.7, 0.3, 0.7):
+        slope = (root(a + 1e-6) - root(a - 1e-6)) / 2e-6
+        assert ag.grad(root)(a) == pytest.approx(slope, rel=1e-6)

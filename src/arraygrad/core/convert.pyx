@@ -239,6 +239,7 @@ cdef bint are_two_keys(TensorBase t, object other) except -1:
         value = other
     else:
         return False
+    looked_at(t, "==")
     return bool(t.value.raw.item() == value) and not guard().is_one_key(t, other)
 
 

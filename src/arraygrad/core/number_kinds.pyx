@@ -60,7 +60,7 @@ cdef object truth_of_numbers(object other, object result):
     if arraygrad_adopting == NULL or not is_tensor(result):
         return result
     if is_number(other):
-        return True if (<TensorBase>result).value.raw else False
+        return True if result else False    # by bool(result): whoever records the program sees that it looks
     return False if type(other) is list or type(other) is tuple else result
 
 

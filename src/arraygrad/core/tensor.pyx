@@ -448,6 +448,7 @@ cdef class Tensor(TensorBase):
         cdef Backend backend = <Backend>self.value.meta.ops
         if self.keyed or (arraygrad_adopting != NULL and backend.scalars and self.value.meta.ndim == 0 and (
                 is_like_scalar(self, backend) or self.extra is not None and self.extra.parent is not None)):
+            looked_at(self, "hash")
             value = self.value.raw.item()
             if value == value:              # of nan each has its own
                 self.keyed = True
