@@ -6,7 +6,7 @@ cdef class Ahead:
     """Ahead()"""
     cdef dict followers                 # address of an operand that sums repeat -> Op; MOST_VAIN: expect nothing
     cdef dict vain                      # the same -> how often its Op was expected in vain
-    cdef tuple summed                   # (weak reference to the latest sum of which nothing was foretold, address), or None
+    cdef tuple summed                   # (weak reference to the latest sum with nothing foretold, address), or None
     cdef tuple made                     # (weak reference to a sum, Op, its value of it, stream, address), or None
 
     cdef Op foretold(self, size_t address)

@@ -86,7 +86,7 @@ cdef class Ahead:
 
     cdef int drop(self) except -1:
         """Something may be written: what was computed from it is no value of it any more."""
-        cdef tuple made = self.made     # let go when this is left
+        cdef tuple _made = self.made    # let go when this is left
         self.summed = None
         self.made = None
         return 0

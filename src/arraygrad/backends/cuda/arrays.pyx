@@ -1,7 +1,7 @@
 # CudaArrays: what the engine and the hot paths ask of CuPy's arrays, with prepared kernels.
 # May import: engine.arrayops, engine.node, core.op, core.value, backends.cuda.ahead, backends.cuda.constants,
-# backends.cuda.current, backends.cuda.gathers, backends.cuda.gradients, backends.cuda.prepared, backends.cuda.row_plans,
-# backends.cuda.updates.
+# backends.cuda.current, backends.cuda.gathers, backends.cuda.gradients, backends.cuda.prepared,
+# backends.cuda.row_plans, backends.cuda.updates.
 #
 # Every method here has a slower twin in backends/generic.py or backends/cupy.py that does the same by CuPy's own
 # functions; it serves what is declined here, and everything after `set_fused(False)` or `set_prepared(False)`.
@@ -15,7 +15,7 @@ from arraygrad.backends.cuda.constants cimport Constant, Constants
 from arraygrad.backends.cuda.current cimport CurrentStreams
 from arraygrad.backends.cuda.gathers cimport Gathers
 from arraygrad.backends.cuda.gradients cimport CudaGradients, quotient
-from arraygrad.backends.cuda.prepared cimport Elementwise, Launcher, RowPlan, Summed
+from arraygrad.backends.cuda.prepared cimport Elementwise, Launcher, Summed
 from arraygrad.backends.cuda.row_plans cimport RowPlans
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.value cimport Backend

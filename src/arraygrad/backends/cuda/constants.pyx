@@ -9,8 +9,8 @@
 # array or a view that repeats it. What a rule makes of a view or array that is here is another one.
 # (1) Nobody may write them. The engine writes only into what it owns: `owns_memory` says no. Whoever is shown a
 #     gradient, or gets it, has a copy (`to_user`, `let_out`); a leaf's `.grad` is a copy, as it does not own it either.
-# (2) A constant belongs to the stream on which it was written: work on that stream comes after. Each stream has its own,
-#     and the engine has one wait for the other where a gradient crosses, as for all gradients.
+# (2) A constant belongs to the stream on which it was written: work on that stream comes after. Each stream has its
+#     own, and the engine has one wait for the other where a gradient crosses, as for all gradients.
 # (3) There are none within a capture: they would be written when the graph runs, and the graph keeps what it reads.
 # (4) Zero and what is not finite are no constants: 0 and -0 are one key, and nan is none.
 # Guarded by tests/gpu/test_constants.py.

@@ -2,7 +2,6 @@
 # May import: engine.arrayops, backends.cuda.ahead.
 from threading import get_ident
 
-from arraygrad.backends.cuda.ahead cimport Ahead
 from arraygrad.engine.arrayops cimport DeviceRuntime
 
 

@@ -8,7 +8,7 @@
 from libc.stdint cimport int64_t
 
 from arraygrad.backends.cuda.prepared cimport (
-    ARGUMENT_BYTES, Block, Launcher, Prepared, new_prepared, put_address, put_integer,
+    Block, Launcher, Prepared, new_prepared, put_address, put_integer,
 )
 
 from arraygrad.backends.cuda.texts import gather_text

@@ -6,7 +6,7 @@ from libc.stdint cimport uint64_t
 
 from threading import get_ident
 
-from arraygrad.backends.cuda.constants cimport Constant, Constants, is_constant
+from arraygrad.backends.cuda.constants cimport Constant, is_constant
 from arraygrad.backends.cuda.current cimport CurrentStreams
 from arraygrad.backends.cuda.matrices cimport CudaMatrices
 from arraygrad.backends.cuda.prepared cimport Elementwise, RowPlan, Summed

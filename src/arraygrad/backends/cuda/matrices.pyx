@@ -4,7 +4,6 @@ from libc.stdint cimport uint64_t
 
 from threading import get_ident
 
-from arraygrad.backends.cuda.prepared cimport Gemm, Launcher
 from arraygrad.core.value cimport Backend
 from arraygrad.engine.arrayops cimport GradMeta
 
