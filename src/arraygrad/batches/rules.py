@@ -33,10 +33,14 @@ READ: dict[str, str] = {
     "eigh": "whether gradients reach vectors of equal eigenvalues",
     "eigvals": "whether there is a full set of vectors",
     "logsumexp": "whether there are infinite numbers",
+    "matrix_norm": "whether a matrix of the stack is finite",
+    "norm": "whether a matrix of the stack is finite",
     "pinv": "whether rtol leaves out singular values that are not zero",
+    "qr": "whether a matrix of the stack is singular",
     "repeat": "how often each element is repeated",
     "slogdet": "whether a matrix of the stack is singular",
     "svd": "whether gradients reach vectors that are arbitrary",
+    "svdvals": "whether a matrix of the stack is finite",
 }
 _LARGEST_CONSTANTS = 1 << 16  # bytes of arrays that a program may hold
 PLANS = Plans(namespace)  # a plan without a program: values are read
