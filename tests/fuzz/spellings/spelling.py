@@ -362,7 +362,7 @@ def _compare(
     ours = dot(gradient, direction)
     size = max(np.sum(np.abs(gradient) * np.abs(direction)), abs(expected)) if gradient.size else abs(expected)
     rtol = looser * (max(spelling.rtol, 1e-3) if low else spelling.rtol)
-    if spelling.anywhere and np.isnan(ours) and (spelling.may_be_nan or not finite):
+    if np.isnan(ours) and (not finite or (spelling.anywhere and spelling.may_be_nan)):
         counts.undecided += 1  # it says so itself
         return
     if not np.isfinite(expected) or error > 1e-4 * max(size if np.isfinite(size) else 0.0, abs(expected), 1e-3):
