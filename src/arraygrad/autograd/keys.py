@@ -65,7 +65,7 @@ def are_one_key(frame):
         frame = frame.f_back  # of an object that has numbers: where that is compared
     if frame.f_lasti >= 0 and frame.f_globals.get("__name__") == "collections":
         return True  # Counter's methods
-    if frame.f_lasti >= 0 and _step(frame).opname == "COMPARE_OP":
+    if frame.f_lasti >= 0 and _operation(frame.f_code, frame.f_lasti) == "COMPARE_OP":
         return True
     frame = own_frame(frame)  # a library's function, called there, has the container
     if frame.f_lasti < 0:
@@ -87,15 +87,17 @@ def are_one_key(frame):
     return False if isinstance(container, _CACHED) else None if container is None else True
 
 
-def _step(frame):
-    return next(step for step in dis.get_instructions(frame.f_code) if step.offset == frame.f_lasti)
+@functools.lru_cache(maxsize=_MANY)
+def _operation(code, at):
+    """The name of the instruction of code at an offset."""
+    return next(step.opname for step in dis.get_instructions(code) if step.offset == at)
 
 
 def _kind(frame):
     """The syntax of the container, None where it does not matter, and whether keys of a dict are one there."""
     code = frame.f_code
-    step = _step(frame)
-    if step.opname in _DISPLAYS or step.opname in _OPERATORS:
+    operation = _operation(code, frame.f_lasti)
+    if operation in _DISPLAYS or operation in _OPERATORS:
         return None, True
     node = parsed(source_of(code, frame.f_lasti, frame.f_globals))
     if isinstance(node, ast.Call):
@@ -103,8 +105,8 @@ def _kind(frame):
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
         return _kind_of_in(node.comparators[0], code)
     if isinstance(node, ast.Subscript):
-        return _kind_of_item(node, step.opname, frame)
-    if step.opname == "DELETE_SUBSCR":
+        return _kind_of_item(node, operation, frame)
+    if operation == "DELETE_SUBSCR":
         return None, True
     return None, None
 
