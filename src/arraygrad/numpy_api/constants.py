@@ -1,9 +1,8 @@
 """NumPy's functions on Tensors whose results are indices, questions, sets or text: NumPy's signatures.
 
 May import: numpy_api.functions, core.exposed_memory, core.tensor, numpy. What has no derivative is computed by NumPy on
-the host, from the
-values, and given back as Tensors on the argument's backend. Elements that a set function keeps are taken out of its
-argument, recorded.
+the host, from the values, and given back as Tensors on the argument's backend. Elements that a set function keeps are
+taken out of its argument, recorded.
 """
 
 import functools

@@ -6,7 +6,7 @@ mode"; Murray (2016) for Cholesky; Townsend (2016) for the singular value decomp
 complex eigenvectors.
 """
 
-from arraygrad.ops._helpers import adjoint, eye_mask, is_complex, is_dask, is_tensor, unrecorded
+from arraygrad.ops._helpers import adjoint, eye_mask, is_complex, is_dask, is_on_device, is_tensor, unrecorded
 
 # How far, in absolute terms, a gradient may be from not depending on a vector's phase (PyTorch's tolerance).
 PHASE_TOLERANCE = 1e-2
@@ -91,7 +91,7 @@ def qr_forward(xp, x, mode):
 def _qr_tall(xp, g_q, g_r, q, r):
     """(g_q + Q S) R^-H, where the Hermitian S has the lower triangle of R g_r^H - g_q^H Q; nan where R is singular."""
     singular = xp.any(xp.linalg.diagonal(unrecorded(r)) == 0, axis=-1)
-    if not is_dask(r) and bool(xp.any(singular)):
+    if is_on_device(r) or (not is_dask(r) and bool(xp.any(singular))):
         r = xp.where(singular[..., None, None], xp.nan, r)
     lower = xp.matmul(r, adjoint(xp, g_r)) - xp.matmul(adjoint(xp, g_q), q)
     strict = xp.tril(lower, k=-1)
@@ -110,7 +110,7 @@ def decomposed(xp, x):
     LAPACK may not return from the vectors of a matrix with infinities, though it does from the values alone.
     """
     finite = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
-    if is_dask(x) or bool(xp.all(finite)):
+    if is_dask(x) or (not is_on_device(x) and bool(xp.all(finite))):
         return xp.linalg.svd(x, full_matrices=False)
     u, s, vh = xp.linalg.svd(xp.where(finite, x, 0.0), full_matrices=False)
     return xp.where(finite, u, xp.nan), xp.where(finite[..., 0], s, xp.nan), vh

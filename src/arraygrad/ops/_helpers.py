@@ -22,7 +22,16 @@ def is_complex(xp, dtype):
 
 def is_dask(x):
     """Whether looking at the values would compute them."""
-    return type(getattr(x, "array", x)).__module__.partition(".")[0] == "dask"
+    return _library(x) == "dask"
+
+
+def is_on_device(x):
+    """Whether looking at the values would wait for a device."""
+    return _library(x) == "cupy"
+
+
+def _library(x):
+    return type(getattr(x, "array", x)).__module__.partition(".")[0]
 
 
 def unrecorded(a):
