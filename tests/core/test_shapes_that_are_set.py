@@ -172,3 +172,45 @@ def test_adopted_programs():
     h = 1e-5
     steps = [(run(X + h * d) - run(X - h * d)) / (2 * h) for d in np.eye(12)]
     np.testing.assert_allclose(found, steps, rtol=1e-6, atol=1e-5)
+
+
+# Arrays without elements: how they are made, and the shapes that NumPy lets them have.
+EMPTIES = {
+    "zeros": lambda x: np.zeros((0, 3)),
+    "result": lambda x: np.ones((0, 3)) * x[0],
+    "part": lambda x: (x * 2.0)[:0],
+    "part of a view": lambda x: x.reshape((4, 3))[2:2],
+    "mask": lambda x: x[x < -1.0],
+    "list": lambda x: np.array([v for v in x if v < -1.0]),
+    "columns": lambda x: (x * 2.0).reshape((4, 3))[:, 3:],
+    "with an attribute": lambda x: _marked((x * 2.0)[:0]),
+}
+EMPTY_SHAPES = [(-1, 3), (0,), (0, 3), (4, 0), (2, 0, 3), 0, (2, 3)]
+
+
+def _marked(a):
+    if isinstance(a, ag.Tensor):
+        a.unit = "m"
+    return a
+
+
+@pytest.mark.parametrize("shape", EMPTY_SHAPES, ids=str)
+@pytest.mark.parametrize("make", EMPTIES)
+def test_arrays_without_elements(make, shape):
+    def f(x):
+        a = EMPTIES[make](x)
+        a.shape = shape
+        full = np.concatenate([a.reshape(-1), x])
+        return np.sum(full * full) * (1 + a.ndim) + x[0] * a.shape[0] + np.sum(a)
+
+    if shape == (2, 3):
+        for call in (f, ag.grad(f)):
+            with pytest.raises((AttributeError, ValueError)):
+                call(X)
+        return
+    value, gradient = ag.value_and_grad(f)(X)
+    assert value == f(X)
+    ndim, rows = (1, 0) if shape == 0 else (len(shape), max(shape[0], 0))
+    expected = 2.0 * X * (1 + ndim)
+    expected[0] += rows
+    np.testing.assert_allclose(gradient, expected)

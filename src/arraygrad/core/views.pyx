@@ -285,6 +285,7 @@ cdef TensorBase view(Op op, tuple args, TensorBase t, bint plain):
 # views, so the Tensor becomes a view: a new Tensor takes over what it was (its Value, its history, its own parent, the
 # views of it), and `y` is from then on `thatone.reshape(shape)`. Writes through `y`, and through older views, go on to
 # the new Tensor as with any view (Note [Views and in-place writes] in apply.pyx).
+# Arrays without elements share no memory: the Tensor is then no view, and any shape without elements fits.
 # Refused are leaves that require grad, of which transforms and `.grad` know the shape.
 # Guarded by tests/core/test_shapes_that_are_set.py.
 cdef int set_shape(TensorBase t, object shape) except -1:
@@ -309,14 +310,16 @@ cdef int set_shape(TensorBase t, object shape) except -1:
     try:
         lengths = (shape,) if PyIndex_Check(shape) else shape
         shown = <TensorBase>shape_op(RESHAPE, (was, tuple([index(n) for n in lengths]), None))
-        if shown.extra is None or shown.extra.parent is not was:
+        if shown.value.meta.size == 0:
+            shown.value.inference = was.value.inference     # no memory to share: it is a view of nothing
+        elif shown.extra is None or shown.extra.parent is not was:
             raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy with "
                                  "the desired shape.")
     except BaseException:
         t.value.tensor = <void*>t
         raise
     if t.extra is not None and t.extra.attributes is not None:
-        shown.extra.attributes, t.extra.attributes = t.extra.attributes, None
+        need_extra(shown).attributes, t.extra.attributes = t.extra.attributes, None
     t.value = shown.value
     t.value.tensor = <void*>t
     t.grad_fn_, t.output_nr_, t.tracked, t.array0d = shown.grad_fn_, shown.output_nr_, shown.tracked, True
