@@ -93,3 +93,49 @@ def test_what_a_method_leaves_in_shared_memory(what, method, program):
         assert not refusal
         np.testing.assert_allclose(value, f(X.copy()), rtol=1e-12)
         np.testing.assert_allclose(gradient, differences(f, X), rtol=1e-7, atol=1e-9)
+
+
+FLAGS = [(flag, value) for flag in ("has_canonical_format", "has_sorted_indices") for value in (True, False)]
+
+
+@pytest.mark.parametrize("after", ["product", "sum_duplicates", "data", "flags", "sum"])
+@pytest.mark.parametrize("flag", FLAGS, ids=str)
+@pytest.mark.parametrize("name", MATRICES)
+def test_what_a_program_says_of_the_order(name, flag, after):
+    """A true claim changes nothing; a false one would, and is refused with the method that makes it true."""
+
+    def f(y, way=None):
+        A = MATRICES[name](y * 1.0)  # SciPy's methods work in the memory of the values
+        if not hasattr(A, flag[0]):
+            return y.sum()
+        if way is not None:
+            A = A.copy()
+            getattr(A, way)()
+        setattr(A, *flag)
+        if after == "product":
+            return weighed(A @ np.arange(1.0, 1.0 + A.shape[1]))
+        if after == "sum_duplicates":
+            A.sum_duplicates()
+            return weighed(A.data)
+        if after == "data":
+            return weighed(A.data)
+        if after == "flags":
+            return weighed(A.data) * (
+                1 + getattr(A, "has_sorted_indices", 2) + 3 * getattr(A, "has_canonical_format", 2)
+            )
+        return weighed((A + A.copy()).toarray())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # claims that are false: SciPy warns of what is not efficient
+        try:
+            gradient = ag.grad(f)(X)
+        except ag.scipy.NotDifferentiable as error:
+            assert flag[1]
+            way = "sum_duplicates" if "A.sum_duplicates()" in str(error) else "sort_indices"
+
+            def f(y, way=way, f=f):
+                return f(y, way)
+
+            gradient = ag.grad(f)(X)
+        assert ag.value_and_grad(f)(X)[0] == pytest.approx(f(X), rel=1e-14)
+        np.testing.assert_allclose(gradient, differences(f, X), rtol=1e-6, atol=1e-8)
