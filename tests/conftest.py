@@ -1,6 +1,6 @@
 """What every test shares: the kind of build in pytest's header, `gpu` tests, and the debug build's check for leaks.
 
-Imports of arraygrad: engine.node only (its live-object counters).
+Imports of arraygrad: engine.node (its live-object counters), tools (where tests find the tools of the repository).
 """
 
 import functools
@@ -11,13 +11,20 @@ import threading
 import time
 import warnings
 import zlib
+from pathlib import Path
 
 import pytest
 
+import arraygrad.tools
 from arraygrad.engine.node import is_debug_build, live_counts
 
 # A worker thread drops its last reference a moment after the caller has its result. Only a leaking test waits so long.
 LEAK_GRACE_SECONDS = 2.0
+
+# A wheel holds no tools that only the repository needs.
+TOOLS = str(Path(__file__).parents[1] / "src" / "arraygrad" / "tools")
+if TOOLS not in arraygrad.tools.__path__:
+    arraygrad.tools.__path__.append(TOOLS)
 
 # A test of fewer cases than this is run in all of them by `--thin`.
 FEW_CASES = 12

@@ -20,6 +20,7 @@ from arraygrad.engine.node import is_debug_build, live_counts
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 COMPILED = [module_name(path) for path in source_files(".pyx")]
+OF_THE_REPOSITORY = re.search(r'OF_THE_REPOSITORY = re.compile\(r"(.*)"\)', (ROOT / "setup.py").read_text())[1]
 
 
 def installed_files() -> list[str]:
@@ -112,7 +113,10 @@ def test_every_package_folder_has_an_init():
 def test_wheel_holds_every_module_and_stub():
     files = set(installed_files())
     wanted = [str(path.relative_to(PACKAGE.parent)) for path in source_files(".py", ".pyi")]
-    assert [name for name in [*wanted, "arraygrad/py.typed"] if name not in files] == []
+    # Those of the repository alone, which its tests take from there (tests/conftest.py).
+    left_out = [name for name in wanted if re.fullmatch(rf"arraygrad/tools/({OF_THE_REPOSITORY})\.py", name)]
+    assert len(left_out) > 10
+    assert sorted(name for name in [*wanted, "arraygrad/py.typed"] if name not in files) == sorted(left_out)
 
 
 def test_wheel_holds_the_models_of_the_demo():

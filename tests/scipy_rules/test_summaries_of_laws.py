@@ -328,3 +328,20 @@ def test_entropies_of_extreme_values_near_the_shape_zero(name, c):
     plain, step = getattr(scipy.stats, name).entropy, 1e-3
     slope = (plain(c + step) - plain(c - step)) / (2.0 * step)
     np.testing.assert_allclose(gradient, [slope, 1.0 / 1.7], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["gamma", "norm", "beta", "poisson", "geom"])
+@pytest.mark.parametrize("given", [{}, {"moments": "mv"}, {"moments": "m"}], ids=str)
+def test_moments_by_default_are_mean_and_variance(name, given):
+    shapes = {"gamma": (2.1,), "norm": (0.3, 1.2), "beta": (2.0, 3.0), "poisson": (1.7,), "geom": (0.3,)}[name]
+
+    def f(*s):
+        found = getattr(scipy.stats, name).stats(*s, **given)
+        return found[0] + 2.0 * found[1] if isinstance(found, tuple) else found * 1.0
+
+    value, gradient = ag.value_and_grad(f, argnums=tuple(range(len(shapes))))(*shapes)
+    assert value == pytest.approx(f(*shapes), rel=1e-12)
+    h = 1e-6
+    for i, found in enumerate(gradient):
+        low, high = ([s + sign * h * (i == j) for j, s in enumerate(shapes)] for sign in (-1, 1))
+        assert found == pytest.approx((f(*high) - f(*low)) / (2 * h), rel=1e-6, abs=1e-8)

@@ -295,7 +295,7 @@ def add_summaries(methods, law, discrete=False):
         add("moment", f"order, {location}", lambda bound: _raw_moment(int(bound["order"])))
 
         def parts(bound):
-            wanted = [_PARTS[key] for key in "mvsk" if key in bound["moments"]]
+            wanted = [_PARTS[key] for key in "mvsk" if key in bound.get("moments", "mv")]
             return wanted if len(wanted) > 1 else wanted[0]
 
         add("stats", f"{location}, moments='mv'", parts)
