@@ -233,3 +233,19 @@ def test_the_codes():
     not_enlarged("f", "where=", (2, 3), (1, 3))
     with pytest.raises(ValueError, match="where="):
         not_enlarged("f", "where=", (1, 3), (2, 3))
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1)])
+@pytest.mark.parametrize(
+    "a",
+    [np.array([[np.nan - 0.7j, 0.4 + 2j]]), np.array([[np.inf, 1.0], [2.0, 3.0]], np.float32), np.ones((2, 3))],
+    ids=["complex nan", "float32 infinity", "ones"],
+)
+def test_counts_of_an_average_are_those_of_any_values(a, axis, keepdims):
+    count = np.average(a, axis=axis, returned=True, keepdims=keepdims)[1]
+    mean, found = np.average(ag.asarray(a, requires_grad=True), axis=axis, returned=True, keepdims=keepdims)
+    assert not found.requires_grad
+    assert mean.requires_grad
+    assert (found.dtype, found.shape) == (count.dtype, np.shape(count))
+    np.testing.assert_array_equal(found.numpy(), count)

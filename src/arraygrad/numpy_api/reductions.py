@@ -246,7 +246,8 @@ def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
     axis = None if axis is None else axes_of(axis, a.ndim)
     if weights is None:
         mean = a.mean(axis=axis, keepdims=keep(keepdims))
-        total = mean * 0 + a.size / mean.size  # no mean at all is NumPy's ZeroDivisionError
+        count = a.size / mean.size  # no mean at all is NumPy's ZeroDivisionError
+        total = F["full_like"](mean.detach(), count)
     else:
         weights = _along(tensors(weights, a)[0], a.shape, axis)
         products = a * weights
