@@ -1,7 +1,7 @@
 """Caches whose keys are whole numbers or text that is made of a value: what an earlier call has put there is told.
 
-May import: adoption.exchange, adoption.text_names, autograd.python_numbers, autograd.source_locations, core.convert,
-core.tensor, the standard library, numpy.
+May import: adoption.exchange, adoption.text_names, autograd.equal_by_chance, autograd.python_numbers,
+autograd.source_locations, autograd.stale_caches, core.convert, core.tensor, the standard library, numpy.
 
 Note [Filled caches]
 ~~~~~~~~~~~~~~~~~~~~
@@ -13,7 +13,10 @@ computes anew and says nothing.
     noted anyhow: Note [Numbers read from text].
 (2) What is found in a dict under a noted key, and is no value that the running transform follows, is told.
 (3) What is computed of the key alone has no other derivative: `CACHE[k] = table(k)` says nothing. Nor do lists and
-    arrays that are indexed by such a number, nor dicts that the function makes itself.
+    arrays that are indexed by such a number, nor dicts that the function makes itself, but as in (4).
+(4) What is found under a key that several values have made, and is followed, is told if these have different
+    derivatives: Note [Values that are equal by chance]. So the calls that make text and hashes of a key, f-strings and
+    `'%g' % x` are rewritten as well.
 Guarded by tests/adoption/test_filled_caches.py.
 """
 
@@ -24,12 +27,14 @@ import numpy
 
 from arraygrad.adoption.exchange import TEXTS, is_on
 from arraygrad.adoption.text_names import numbers_written
+from arraygrad.autograd.equal_by_chance import looks_of
 from arraygrad.autograd.python_numbers import is_followed
 from arraygrad.autograd.source_locations import SourceLocation, warn_at
+from arraygrad.autograd.stale_caches import looked_at, tell_twins
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.tensor import Tensor
 
-__all__ = ["Caches", "item", "key_made", "looked_up", "place_of"]
+__all__ = ["Caches", "item", "key_made", "looked_up", "place_of", "text_made"]
 
 # Names of functions that make whole numbers and text, of which keys are made.
 _CUTS = frozenset("ceil floor int rint round trunc".split())
@@ -37,6 +42,8 @@ _TEXTS = frozenset("format hash repr str".split())
 _LOOKS = frozenset(("get", "setdefault", "pop"))
 _PLAIN = (float, complex, numpy.floating, numpy.complexfloating)
 _MANY = 4096
+_MAKERS = 4  # so many values that made one key are kept, of so many keys
+_MADE = 256
 _keys: dict = {}  # a key -> id of the transform that ran when it was made of a followed value
 
 
@@ -67,14 +74,14 @@ class Caches:
                 looked.add(place_of(node.comparators[0]))
             elif isinstance(node, ast.Try):
                 looked.update(place_of(part.value) for part in ast.walk(node) if isinstance(part, ast.Subscript))
-        self.dicts = set()  # how those are written
+        self.dicts = {}  # how those are written -> whether the function itself makes them
         self.keys = set()  # ids of the syntax of calls that make keys
         for holder, key, value in filled:
             text = place_of(holder)
             made = self._made(key)
-            if text in looked and not self._is_new(holder) and made and not self._is_of_key(value, key):
-                self.dicts.add(text)
-                self.keys.update(id(call) for call in made if _name_called(call) in _CUTS)
+            if text in looked and made and not self._is_of_key(value, key):
+                self.dicts[text] = self._is_new(holder)
+                self.keys.update(map(id, made))
 
     def _parts(self, node):
         """The syntax of an expression, with that of what its names are assigned from."""
@@ -129,34 +136,60 @@ def _name_called(node):
 def key_made(function, *args, **kwargs):
     """What a function makes of its arguments, noted as a key where one of them is followed (1)."""
     made = function(*args, **kwargs)
-    if RUNNING and is_on() and any(map(is_followed, args)):
-        if len(_keys) > _MANY:
-            _keys.clear()
-        try:
-            _keys[made] = id(next(reversed(RUNNING.values())))
-        except (TypeError, StopIteration, RuntimeError):  # it is no key, or a transform of another thread has ended
-            pass
+    if RUNNING and is_on():
+        _note(made, args)
     return made
 
 
-def item(holder, key):
-    """`holder[key]`."""
+def text_made(text, *values):
+    """A text that is made of values, noted as a key in the same way."""
+    if RUNNING and is_on():
+        _note(text, values)
+    return text
+
+
+def _note(made, values):
+    values = [value for value in values if is_followed(value)]
+    if not values:
+        return
+    if len(_keys) > _MANY:
+        _keys.clear()
+    try:
+        trace = next(reversed(RUNNING.values()))
+        if not isinstance(made, str):  # the numbers of texts are noted anyhow
+            _keys[made] = id(trace)
+    except (TypeError, StopIteration, RuntimeError):  # it is no key, or a transform of another thread has ended
+        return
+    makers = looks_of(trace).setdefault(_KEYS, {})
+    if len(makers) < _MADE or made in makers:
+        known = makers.setdefault(made, [])
+        known += [value for value in values if not any(value is one for one in known)][: _MAKERS - len(known)]
+
+
+_KEYS = "keys made"  # beside the places that a trace has looked at: {key: the values that it was made of}
+
+
+def item(is_new, holder, key):
+    """`holder[key]`; `is_new`: of a dict that the function makes itself."""
     found = holder[key]
     if RUNNING and isinstance(holder, dict):
-        _tell(found, key, sys._getframe(1))
+        _tell(found, key, is_new, sys._getframe(1))
     return found
 
 
-def looked_up(method, key, *default):
+def looked_up(is_new, method, key, *default):
     """`holder.get(key)` and its like."""
     found = method(key, *default)
     if RUNNING and isinstance(getattr(method, "__self__", None), dict):
-        _tell(found, key, sys._getframe(1))
+        _tell(found, key, is_new, sys._getframe(1))
     return found
 
 
-def _tell(found, key, frame):
-    if not is_on() or not _is_noted(key) or not _is_constant(found):
+def _tell(found, key, is_new, frame):
+    if is_on() and any(map(is_followed, found if isinstance(found, list | tuple) else [found])):
+        _tell_of_others(key, frame)
+        return
+    if is_new or not is_on() or not _is_noted(key) or not _is_constant(found):
         return
     at = SourceLocation(frame)
     warn_at(
@@ -166,6 +199,22 @@ def _tell(found, key, frame):
         "the cache where the function begins, or make it there; arraygrad.stop_gradient(x) in the key where a constant "
         "is meant",
     )
+
+
+def _tell_of_others(key, frame):
+    """What is found under a key is followed: warn if it may be that of another value which made the key (4)."""
+    if isinstance(key, tuple):
+        for part in key:
+            _tell_of_others(part, frame)
+        return
+    try:
+        first, *others = looks_of(next(reversed(RUNNING.values()))).get(_KEYS, {}).get(key, ())
+    except (TypeError, ValueError, StopIteration, RuntimeError):  # no key, no maker, another thread's call ended
+        return
+    if others and (own := looked_at(frame)) is not None:
+        for other in others:
+            if tell_twins(first, other, own):
+                return
 
 
 def _is_noted(key):

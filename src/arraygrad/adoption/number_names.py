@@ -141,7 +141,7 @@ def _of_close(real):
         found = plain(*args, **kwargs)
         if found and is_on() and len(args) == 2 and any(type(x) is Tensor for x in args):
             if operator.eq(*[_number(x) if type(x) is Tensor and x.size == 1 else x for x in args]):
-                tell_equal(*args)
+                tell_equal(*args, by_program=True)
         return found
 
     return function

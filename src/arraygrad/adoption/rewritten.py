@@ -44,7 +44,7 @@ import warnings
 import numpy
 
 from arraygrad.adoption.exchange import TEXTS, is_on, makes_tensors
-from arraygrad.adoption.filled_caches import Caches, item, key_made, looked_up
+from arraygrad.adoption.filled_caches import Caches, item, key_made, looked_up, text_made
 from arraygrad.adoption.fresh import fresh, references, references_shown, set_counts
 from arraygrad.adoption.identity_comparisons import codes_of
 from arraygrad.adoption.one_value_caches import OneValue, asked, may_keep
@@ -65,6 +65,7 @@ _SHOWN = frozenset(("T", "mT", "flat", "real", "imag"))
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 _FRESH, _METHOD = "arraygrad: fresh", "arraygrad: method"
 _KEY, _ITEM, _LOOK = "arraygrad: key", "arraygrad: item", "arraygrad: look"
+_TEXT = "arraygrad: text of a key"
 _CUT, _ASKED = "arraygrad: cut", "arraygrad: asked"
 _WHOLE = frozenset("ceil fix floor int int32 int64 rint round trunc".split())  # functions that make whole numbers
 _MANY = 4096
@@ -126,6 +127,7 @@ _IN_PLACE_OF = {
     _KEY: key_made,
     _ITEM: item,
     _LOOK: looked_up,
+    _TEXT: text_made,
     _CUT: _digits_kept,
     _ASKED: asked,
 }
@@ -666,14 +668,18 @@ class _Change(ast.NodeTransformer):
             made = vars(self.namespace.get(node.value.id) or types).get(node.attr) if self._is_module(node) else None
         return isinstance(made, type) and _keeps_what_is_written(made, self.namespace)
 
-    def _is_cache(self, node):
-        """Whether syntax is that of a dict that the function fills: Note [Filled caches]."""
-        return self.caches is not None and bool(self.caches.dicts) and ast.dump(node) in self.caches.dicts
+    def _of_cache(self, node):
+        """Whether the function makes the dict of this syntax itself, as syntax; None: it fills none. [Filled caches]"""
+        if self.caches is None or not self.caches.dicts:
+            return None
+        is_new = self.caches.dicts.get(ast.dump(node))
+        return None if is_new is None else ast.copy_location(ast.Constant(is_new), node)
 
     def visit_Subscript(self, node):
-        read = isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice) and self._is_cache(node.value)
+        read = isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice)
+        is_new = self._of_cache(node.value) if read else None
         self.generic_visit(node)
-        return self._called(_ITEM, node, [node.value, node.slice]) if read else node
+        return node if is_new is None else self._called(_ITEM, node, [is_new, node.value, node.slice])
 
     def visit_If(self, node):
         cache = self.tests.get(id(node.test))
@@ -687,7 +693,20 @@ class _Change(ast.NodeTransformer):
 
     visit_While = visit_If
 
+    def visit_JoinedStr(self, node):
+        return self._text(node)
+
+    def _text(self, node):
+        """The text of a key beside the names that stand in it: Note [Filled caches] (4)."""
+        makes_key = self.caches is not None and id(node) in self.caches.keys
+        names = sorted({part.id for part in ast.walk(node) if isinstance(part, ast.Name)}) if makes_key else ()
+        self.generic_visit(node)
+        values = [ast.copy_location(ast.Name(name, ast.Load()), node) for name in names]
+        return self._called(_TEXT, node, [node, *values]) if makes_key else node
+
     def visit_BinOp(self, node):
+        if isinstance(node.op, ast.Mod):
+            return self._text(node)
         self.generic_visit(node)
         digits = _power_of_ten(node.right) if isinstance(node.op, ast.Div) else None
         if digits is not None:
@@ -706,7 +725,8 @@ class _Change(ast.NodeTransformer):
     def visit_Call(self, node):
         of = node.func
         makes_key = self.caches is not None and id(node) in self.caches.keys
-        looks = isinstance(of, ast.Attribute) and of.attr in ("get", "setdefault", "pop") and self._is_cache(of.value)
+        looks = isinstance(of, ast.Attribute) and of.attr in ("get", "setdefault", "pop")
+        is_new = self._of_cache(of.value) if looks else None
         self.generic_visit(node)
         if self._is_keeper(of):
             node.args = [one if isinstance(one, ast.Starred) else self._through(one) for one in node.args]
@@ -717,8 +737,8 @@ class _Change(ast.NodeTransformer):
             return self._called(_CUT, node, [of, constant, *node.args])
         if makes_key:
             return self._called(_KEY, node, [of, *node.args], node.keywords)
-        if looks:
-            return self._called(_LOOK, node, [of, *node.args], node.keywords)
+        if is_new is not None:
+            return self._called(_LOOK, node, [is_new, of, *node.args], node.keywords)
         if isinstance(of, ast.Attribute) and of.attr in _METHODS and not self._is_module(of.value):
             name = ast.copy_location(ast.Constant(of.attr), of)
             return self._called(_METHOD, node, [of.value, name, *node.args], node.keywords)

@@ -49,7 +49,8 @@ _TEXTS = 2048
 _LONG = 4096  # characters: the words of longer texts are not kept
 _BRACKETS = re.compile(r"[\[\](){},:;=%]+|array|tensor")
 _DISPATCHERS = vars(functools)
-_FOR_PROGRAMS = frozenset(("arraygrad.numpy_api.rearranging",))  # call a program's functions: numpy.vectorize(str)(x)
+# They call a program's functions: numpy.vectorize(str)(x), CACHE[str(x)].
+_FOR_PROGRAMS = frozenset(("arraygrad.numpy_api.rearranging", "arraygrad.adoption.filled_caches"))
 _ABSTRACT = abc.ABCMeta.__instancecheck__.__code__
 _OPERATORS = {
     "truediv": operator.truediv, "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow,

@@ -124,9 +124,10 @@ def told(error, expression, libraries, entered=""):
         return _OF_EXTENSIONS
     if isinstance(error, KeyError) and len(error.args) == 1 and type(error.args[0]).__name__ == "Tensor":
         return (
-            "A Tensor is a key by identity, not by its value: look the value up, "
-            "table[arraygrad.stop_gradient(x).item()]. What is found by a value is a constant of the gradient; "
-            "numpy.interp of the table's keys and values has a slope."
+            "A number that is being differentiated is another key than an equal constant, or an equal number with "
+            "another derivative. In a table of constants look the value up, table[arraygrad.stop_gradient(x).item()]: "
+            "what is found has no derivative by x; numpy.interp of the table's keys and values has one. Where the "
+            "keys are being differentiated, take their positions, {i: f(v) for i, v in enumerate(x)}."
         )
     if text == "Circular reference detected" and "json" in libraries:
         return _OF_JSON

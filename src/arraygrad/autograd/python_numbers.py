@@ -1,7 +1,7 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
-May import: core.adopted, core.containers, core.convert, autograd.grad_mode, autograd.graph, autograd.keys,
-autograd.let_go, autograd.number_texts, autograd.of_arrays, autograd.of_libraries, autograd.of_python,
+May import: core.adopted, core.containers, core.convert, autograd.equal_by_chance, autograd.grad_mode, autograd.graph,
+autograd.keys, autograd.let_go, autograd.number_texts, autograd.of_arrays, autograd.of_libraries, autograd.of_python,
 autograd.of_scipy, autograd.source_locations, core.inplace, core.tensor, the standard library. `arraygrad` exports the
 names.
 
@@ -37,6 +37,7 @@ import contextvars
 import dis
 import sys
 
+from arraygrad.autograd.equal_by_chance import are_one_value
 from arraygrad.autograd.grad_mode import DecoratingMode
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.keys import are_one_key, warn_of_keys
@@ -414,6 +415,8 @@ def is_one_key(t, other):
     while frame.f_code.co_filename.endswith(".pyx") and frame.f_back is not None:
         frame = frame.f_back  # a build with line events has frames of its own
     answer = are_one_key(frame)
+    if not answer and is_followed(t) and is_followed(other):
+        answer = are_one_value(t, other) or answer
     if (
         answer is None
         and not number_warnings_are_off()

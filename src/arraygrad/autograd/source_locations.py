@@ -11,6 +11,7 @@ import builtins
 import inspect
 import linecache
 import os
+import textwrap
 import types
 import warnings
 
@@ -25,6 +26,7 @@ __all__ = [
     "parsed",
     "short",
     "source_of",
+    "syntax_of_function",
     "told_of",
     "value_met",
     "warn_at",
@@ -235,6 +237,15 @@ def own_frame(frame):
     while frame.f_back is not None and is_ours(frame):
         frame = frame.f_back
     return frame
+
+
+def syntax_of_function(code):
+    """(the syntax of the function that code is, or is in; its first line), (None, 0) where it is not known."""
+    try:
+        lines, first = inspect.getsourcelines(code)
+        return ast.parse(textwrap.dedent("".join(lines))), first
+    except (OSError, SyntaxError, TypeError, ValueError):
+        return None, 0
 
 
 def short(filename):

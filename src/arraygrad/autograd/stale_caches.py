@@ -1,7 +1,7 @@
 """Values that a program keeps from an earlier call, and compares with one that is differentiated.
 
-May import: autograd.graph, autograd.python_numbers, autograd.source_locations, core.convert, core.exposed_memory,
-core.tensor, the standard library, numpy.
+May import: autograd.equal_by_chance, autograd.graph, autograd.python_numbers, autograd.source_locations, core.convert,
+core.exposed_memory, core.tensor, the standard library, numpy.
 
 Note [Stale caches]
 ~~~~~~~~~~~~~~~~~~~
@@ -11,7 +11,8 @@ transform warns where a value that it follows is found equal to one that it does
 equal] in core/decisions.pyx). It says nothing of
 (1) a number that stands in the comparison (`x == 0.7`), and of 0, 1 and infinities wherever they come from: a program
     asks for special points;
-(2) two values that are both followed: the step before of an iteration;
+(2) two values that are both followed, of which one is computed from the other, or which have the same derivative: the
+    step before of an iteration. Others are told in other words: Note [Values that are equal by chance];
 (3) `x` and what `stop_gradient(x)`, `x.detach()` or `x.numpy()` show of the same memory;
 (4) more than the first few comparisons at one place in one trace, as each look walks over a graph.
 The same holds of `abs(x - self.last) > 1e-9` and `norm(x - self.last) > 0`: a size that is exactly zero, which is
@@ -28,6 +29,7 @@ import sys
 
 import numpy
 
+from arraygrad.autograd.equal_by_chance import are_twins, looks_of
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.python_numbers import is_followed, number_warnings_are_off
 from arraygrad.autograd.source_locations import (
@@ -37,15 +39,27 @@ from arraygrad.autograd.source_locations import (
     own_frame,
     parsed,
     source_of,
+    syntax_of_function,
     warn_at,
 )
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor, edge_of
 
-__all__ = ["LOOKS", "is_from_a_constant", "looked_at", "looks_of_newest", "tell_equal", "tell_near", "warn_of_cache"]
+__all__ = [
+    "LOOKS",
+    "is_from_a_constant",
+    "looked_at",
+    "looks_of_newest",
+    "tell_equal",
+    "tell_near",
+    "tell_twins",
+    "warn_of_cache",
+]
 
 LOOKS = 3
+_MANY = 1024
+_checks: dict = {}  # (code, line) -> whether it only checks
 
 
 def looked_at(frame):
@@ -60,23 +74,21 @@ def looked_at(frame):
 
 
 def looks_of_newest():
-    """The same as `_looks_of`, of the innermost trace."""
-    return _looks_of(list(RUNNING.values())[-1])
+    """The same as `looks_of`, of the innermost trace."""
+    return looks_of(list(RUNNING.values())[-1])
 
 
-def _looks_of(trace):
-    """{place: how many looks} of a trace."""
-    try:
-        return trace.looked
-    except AttributeError:
-        trace.looked = {}
-        return trace.looked
+def tell_equal(a, b, by_program=False):
+    """`a` and `b`, of which one is a Tensor that requires grad, were compared and are equal: warn of (1) to (4).
 
-
-def tell_equal(a, b):
-    """`a` and `b`, of which one is a Tensor that requires grad, were compared and are equal: warn of (1) to (4)."""
+    `by_program`: the caller stands in for a function of Python's that the program has called.
+    """
     frame = looked_at(sys._getframe(1))
     if frame is None:
+        return
+    if is_followed(a) and is_followed(b):
+        if by_program or not is_ours(sys._getframe(1)):
+            tell_twins(a, b, frame)
         return
     if _is_special(b if isinstance(a, Tensor) else a):
         if not is_ours(sys._getframe(1)):
@@ -88,6 +100,40 @@ def tell_equal(a, b):
     if found[0] == found[1] or _share_memory(a, b):
         return
     _warn(frame)
+
+
+def tell_twins(a, b, frame):
+    """Warn of two values that are equal by chance, which the program at a frame takes for one; whether it does."""
+    told = are_twins(a, b) and not _is_check(frame)
+    if told:
+        place = SourceLocation(frame)
+        warn_at(
+            place,
+            f"{place}: two values that are being differentiated are equal here, and have different derivatives. If "
+            "something that was computed for one of them is used for the other, as from a cache, the gradient of the "
+            "other flows to the wrong one; and a branch that holds only where they are equal has its own derivative, "
+            "not that of the formula around it. Differentiate at values that are not equal (x + 1e-9 * "
+            "numpy.arange(x.size)), leave the cache out, or compare arraygrad.stop_gradient(x), without this warning.",
+        )
+    return told
+
+
+def _is_check(frame):
+    """Whether what a frame compares is only checked: by `assert`, or an `if` that raises."""
+    code, line = frame.f_code, frame.f_lineno
+    found = _checks.get((code, line))
+    if found is None:
+        if len(_checks) > _MANY:
+            _checks.clear()
+        tree, first = syntax_of_function(code)
+        at = line - first + 1
+        found = _checks[code, line] = tree is not None and any(
+            isinstance(node, ast.Assert) or (isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise))
+            for node in ast.walk(tree)
+            if isinstance(node, ast.stmt)
+            and node.lineno <= at <= (node.test if isinstance(node, ast.If) else node).end_lineno
+        )
+    return found
 
 
 def _tell_zero(size, zero, frame):
@@ -116,7 +162,7 @@ _PUTS = frozenset(("append", "setattr", "setdefault", "update"))
 
 def warn_of_cache(frame):
     """Warn of a cache that is asked at a place, unless this trace has told of one: it may be the same."""
-    if not any(_TOLD in _looks_of(trace) for trace in list(RUNNING.values())):
+    if not any(_TOLD in looks_of(trace) for trace in list(RUNNING.values())):
         _warn(frame)
 
 
@@ -125,7 +171,7 @@ _TOLD = "told"  # a key beside the places that were looked at
 
 def _warn(frame):
     for trace in list(RUNNING.values()):
-        _looks_of(trace)[_TOLD] = 1
+        looks_of(trace)[_TOLD] = 1
     place = SourceLocation(frame)
     warn_at(
         place,

@@ -22,14 +22,12 @@ Guarded by tests/adoption/test_own_searches.py.
 
 import ast
 import functools
-import inspect
-import textwrap
 import types
 from typing import NamedTuple
 
 import numpy
 
-from arraygrad.autograd.source_locations import parsed, short, source_of
+from arraygrad.autograd.source_locations import parsed, short, source_of, syntax_of_function
 from arraygrad.autograd.stale_caches import tell_equal, tell_near
 from arraygrad.core.decisions import set_criteria, set_equality
 from arraygrad.core.tensor import Tensor, edge_of
@@ -275,7 +273,7 @@ class _Places(NamedTuple):
 @functools.lru_cache(maxsize=256)
 def _moved(code, line):
     """The _Places of the innermost if of a line."""
-    tree, first = _source(code)
+    tree, first = syntax_of_function(code)
     if tree is None:
         return _Places((), ())
     at = line - first + 1
@@ -297,22 +295,13 @@ def _moved(code, line):
     return _Places(_named(parts), _named(indices))
 
 
-def _source(code):
-    """(the syntax of the function that code is, or is in; its first line), (None, 0) where it is not known."""
-    try:
-        lines, first = inspect.getsourcelines(code)
-        return ast.parse(textwrap.dedent("".join(lines))), first
-    except (OSError, SyntaxError, TypeError, ValueError):
-        return None, 0
-
-
 # -- what is no search (5) ---------------------------------------------------------------------------------------------
 
 
 def _gives_a_value(place):
     """Whether a place is min(a, b) or max(a, b) of numbers whose result is only computed with, and compared nowhere."""
     call = parsed(source_of(place.code, place.at, {}))
-    tree, first = _source(place.code)
+    tree, first = syntax_of_function(place.code)
     if tree is None or not isinstance(call, ast.Call) or getattr(call.func, "id", "") not in ("min", "max"):
         return False
     if call.keywords or any(isinstance(one, ast.Tuple | ast.Starred) for one in call.args) or len(call.args) < 2:

@@ -7,10 +7,11 @@ import numpy as np
 
 from arraygrad.numpy_api.overwritten import spend
 from arraygrad.scipy._guards import NotDifferentiable, raw
+from arraygrad.scipy.sparse._coordinates import with_values
 from arraygrad.scipy.sparse._devices import library_in
 from arraygrad.scipy.sparse._matrix_base import entries, matched
 
-__all__ = ["in_place"]
+__all__ = ["claim", "in_place"]
 
 
 def in_place(matrix, name):
@@ -47,3 +48,28 @@ def in_place(matrix, name):
             made._values = values if count == len(values) else values[:count]
             made._beside(rest)
     matrix._replace(made)
+
+
+def claim(matrix, name, value):
+    """Take what a program says of the order of the elements, `has_canonical_format = True`, where it is true.
+
+    A false claim changes what SciPy's methods do: `sum_duplicates` leaves elements that are named twice.
+    """
+    matrix._settle()
+    structure = with_values(matrix._structure, np.arange(1.0, matrix._structure.data.size + 1.0))
+    ordered = structure.copy()
+    ordered.sum_duplicates()
+    sorts = name == "has_sorted_indices"
+    twice = ordered.data.size < structure.data.size
+    if sorts and twice:
+        ordered = structure.copy()
+        ordered.sort_indices()
+    if value and (matrix._merged or not np.array_equal(structure.data, ordered.data)):
+        way = "sort_indices()" if sorts and not twice else "A = A.copy(); A.sum_duplicates()"
+        raise NotDifferentiable(
+            f"arraygrad.scipy.sparse: {name} = True of a matrix for which it is false, and whose values are a Tensor, "
+            f"has no rule; use {way}"
+        )
+    structure = matrix._structure.copy()
+    setattr(structure, name, bool(value))
+    matrix._structure = structure

@@ -22,11 +22,10 @@ from arraygrad.scipy.sparse._coordinates import (
     places_of,
     summed,
     summed_by_place,
-    with_values,
 )  # fmt: skip
 from arraygrad.scipy.sparse._devices import beside, host, indices_of, library_in, placed
 from arraygrad.scipy.sparse._grids import Grid, dense_of, like_matrix
-from arraygrad.scipy.sparse._in_place import in_place
+from arraygrad.scipy.sparse._in_place import claim, in_place
 from arraygrad.scipy.sparse._matrix_base import (
     FORMATS,
     Base,
@@ -648,36 +647,11 @@ class Matrix(Base):
 
     def __setattr__(self, name, value):
         if name in _FLAGS and hasattr(self._structure, name):
-            self._claim(name, value)
+            claim(self, name, value)
             return
         if name in _INDICES or name in ("shape", "dtype"):
             refuse(f"writing {name} of a matrix whose values are a Tensor has", "a new matrix")
         object.__setattr__(self, name, value)
-
-    def _claim(self, name, value):
-        """Take what a program says of the order of the elements, where it is true.
-
-        A false claim changes what SciPy's methods do: `sum_duplicates` leaves elements that are named twice.
-        """
-        self._settle()
-        structure = with_values(self._structure, np.arange(1.0, self._structure.data.size + 1.0))
-        summed_up = structure.copy()
-        summed_up.sum_duplicates()
-        twice = summed_up.data.size < structure.data.size
-        if name == "has_sorted_indices" and twice:
-            ordered = structure.copy()
-            ordered.sort_indices()
-        else:
-            ordered = summed_up
-        if value and (self._merged or not np.array_equal(structure.data, ordered.data)):
-            order = name == "has_sorted_indices" and not twice
-            refuse(
-                f"{name} = True of a matrix for which it is false, and whose values are a Tensor, has",
-                "sort_indices()" if order else "A = A.copy(); A.sum_duplicates()",
-            )
-        structure = self._structure.copy()
-        setattr(structure, name, bool(value))
-        object.__setattr__(self, "_structure", structure)
 
     def __iter__(self):
         for i in range(self.shape[0]):
