@@ -6,10 +6,12 @@ they are two, and a warning says so.
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 import warnings
 
+import numpy as np
 import pytest
 
 import arraygrad as ag
@@ -260,3 +262,44 @@ def test_what_cannot_be_told_is_said_unless_the_policy_is_off(told):
         assert told(untold, OTHERS["equal"])[3] == []
     assert told("return x * len({len(str(a)), len(str(b))})", OTHERS["equal"])[3] == []
     assert len({ag.tensor(1.0), ag.tensor(1.0)}) == 2
+
+
+# Keys that are elements of arrays, or results of NumPy's: in a plain call they are numbers of NumPy's.
+OF_ARRAYS = {
+    "item": lambda x: x[0],
+    "computed": lambda x: x[0] * 2.0,
+    "sum": lambda x: np.sum(x),
+    "float": lambda x: float(x[0]),
+    "loop": lambda x: next(iter(x)),
+    "single precision": lambda x: np.float32(1.5) * x.astype(np.float32)[0],
+    "tuple": lambda x: (x[0], 1),
+}
+
+
+@functools.cache
+def _squared(key):
+    key = key[0] if isinstance(key, tuple) else key
+    return key * key
+
+
+def _kept_in_a_dict(key, kept={}):  # noqa: B006
+    if key not in kept:
+        kept[key] = _squared.__wrapped__(key)
+    return kept[key]
+
+
+@pytest.mark.parametrize("cache", [_squared, _kept_in_a_dict], ids=["lru_cache", "dict"])
+@pytest.mark.parametrize("key", OF_ARRAYS)
+@pytest.mark.parametrize("before", ["filled", "empty"])
+def test_a_cache_under_elements_of_arrays_computes_anew(key, cache, before):
+    x = np.array([2.0 + 0.01 * list(OF_ARRAYS).index(key), 1.0])
+    if before == "empty":
+        _squared.cache_clear()
+        x = x + 0.003
+    else:
+        cache(OF_ARRAYS[key](x))
+    for _ in range(2):  # what the first gradient has put there is a constant, too
+        gradient = ag.grad(lambda x: cache(OF_ARRAYS[key](x)) + x[1])(x)
+        expected = ag.grad(lambda x: _squared.__wrapped__(OF_ARRAYS[key](x)) + x[1])(x)
+        np.testing.assert_allclose(gradient, expected, rtol=1e-6)
+        assert gradient[0] > 0.0

@@ -191,6 +191,7 @@ MAY_IMPORT = {
             "value",
             "nodes",
             "apply",
+            "convert",
             "decisions",
             "protocol_shapes",
             "numpy_primitives",

@@ -61,3 +61,28 @@ def test_a_discrete_system_of_tensors_uses_its_time_step():
     found = signal.dlti([1.0], a, dt=0.5).step(n=4)[1][0]
     expected = scipy.signal.dlti([1.0], [1.0, -0.5], dt=0.5).step(n=4)[1][0]
     np.testing.assert_allclose(found.numpy(), expected)
+
+
+SYSTEMS = {
+    "transfer function": lambda k: scipy.signal.TransferFunction([1.0], [1.0, k, 2.0]),
+    "several outputs": lambda k: scipy.signal.TransferFunction([[k, 1.0], [2.0, 3.0]], [1.0, 2.0, k]),
+    "zeros": lambda k: scipy.signal.ZerosPolesGain([k], [1.0, 2.0], 3.0),
+    "states": lambda k: scipy.signal.StateSpace(
+        [[0.0, 1.0], [-k, -0.1]], [[0.0, 1.0, 0.0], [1.0, 2.0, 1.0]], np.eye(2), np.zeros((2, 3))
+    ),
+    "discrete": lambda k: scipy.signal.dlti([[k, 1.0], [2.0, 0.5]], [[0.0], [1.0]], np.eye(2)[:1], [[0.0]], dt=0.1),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_system_counts_its_inputs_and_outputs(name):
+    counts = []
+
+    def f(k):
+        system = SYSTEMS[name](k)
+        counts.append((system.inputs, system.outputs))
+        return k * (system.inputs + 2.0 * system.outputs)
+
+    f(1.3)
+    assert ag.grad(f)(1.3) == counts[0][0] + 2.0 * counts[0][1]
+    assert counts[0] == counts[1]

@@ -48,6 +48,7 @@ from arraygrad.adoption import (
     scipy_names,
     subclasses,
     tensor_answers,
+    testing_names,
     text_names,
 )
 from arraygrad.adoption.bindings import real_of
@@ -75,6 +76,7 @@ masked_names.install()
 numpy_names.install()
 number_names.install()
 text_names.install()
+testing_names.install()
 pickled.install()
 numba_names.install()
 compiled_names.install()

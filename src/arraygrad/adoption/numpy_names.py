@@ -1,8 +1,8 @@
 """What stands in for NumPy in adopted calls: creation functions make Tensors, lists of Tensors are arrays.
 
 May import: adoption.builtin_answers, adoption.either, adoption.exchange, adoption.objects, adoption.scalar_names,
-adoption.table, adoption.text_names, adoption.of_lists, core.inplace, core.number_lists, core.constructors, core.tensor,
-numpy_api.arrays, numpy_api.rearranging, numpy.
+adoption.table, adoption.testing_names, adoption.text_names, adoption.of_lists, core.inplace, core.number_lists,
+core.constructors, core.tensor, numpy_api.arrays, numpy_api.loops, numpy_api.rearranging, numpy.
 """
 
 import collections
@@ -31,12 +31,14 @@ from arraygrad.adoption.table import (
     stand_ins_of,
     stands_for,
 )  # fmt: skip
+from arraygrad.adoption.testing_names import testing
 from arraygrad.adoption.text_names import holds_text, reader, tell_read
 from arraygrad.core.constructors import asarray, wrap_raw
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.number_lists import joined_numbers
 from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors, of_objects
+from arraygrad.numpy_api.loops import Broadcast, Enumerated
 from arraygrad.numpy_api.rearranging import Vectorize, as_strided, asarray_chkfinite, require
 
 __all__ = ["CREATION", "install", "module_of"]
@@ -360,6 +362,26 @@ def _poly1d(c_or_r, r=False, variable=None):
     return numpy.poly1d(gathered(c_or_r), r, variable)
 
 
+class _Broadcast(Broadcast):
+    """numpy.broadcast, of lists of Tensors too."""
+
+    def __new__(cls, *arrays):
+        return super().__new__(cls, *map(gathered, arrays)) if makes_tensors() else numpy.broadcast(*arrays)
+
+    def __init__(self, *arrays):
+        super().__init__(*map(gathered, arrays))
+
+
+class _Enumerated(Enumerated):
+    """numpy.ndenumerate, of lists of Tensors too."""
+
+    def __new__(cls, arr):
+        return super().__new__(cls, gathered(arr)) if makes_tensors() else numpy.ndenumerate(arr)
+
+    def __init__(self, arr):
+        super().__init__(gathered(arr))
+
+
 class _Grids:
     """numpy.mgrid; with Tensors among the ends of several axes the grids of numpy.ogrid, spread and stacked."""
 
@@ -426,6 +448,8 @@ def install():
     stand_in(numpy.isscalar, _isscalar)
     stand_in(numpy.block, _array_of(numpy.block))
     stand_in(numpy.poly1d, EitherClass(numpy.poly1d, _poly1d))
+    stand_in(numpy.broadcast, EitherClass(numpy.broadcast, _Broadcast))
+    stand_in(numpy.ndenumerate, EitherClass(numpy.ndenumerate, _Enumerated))
     for joined, columns in ((numpy.r_, False), (numpy.c_, True)):
         stand_in(joined, Joined(joined, columns, _joined))
     stand_in(numpy.mgrid, _Grids())
@@ -456,4 +480,9 @@ def module_of(real):
     vars(module).update(found)
     # Submodules and names that come later: from the real one.
     module.__getattr__ = lambda name: stand_in_for(getattr(real, name))
+    if real is numpy:  # which imports this one where it is first used
+        vars(module).pop("testing", None)
+        module.__getattr__ = lambda name: (
+            testing(numpy.testing) if name == "testing" else stand_in_for(getattr(numpy, name))
+        )
     return module

@@ -559,6 +559,8 @@ def conversion_refused(t, how):
         text += way_of(at.library or at.through, adopting())
     elif called in ("ndenumerate", "nditer", "flatiter"):
         text += "numpy.ndenumerate and numpy.nditer take no Tensor: loop over numpy.ndindex(x.shape), or x.flat. "
+    elif called == "broadcast":
+        text += "For the shape alone: numpy.broadcast_shapes(x.shape, y.shape). It is recorded in adopted calls. "
     elif made:
         text += _OF_LISTS
         if not adopting():

@@ -1,5 +1,5 @@
 # NumPy's protocols on Tensors, compiled: what a plain call needs no Python frame for.
-# May import: engine.*, core.op, core.operands, core.value, core.nodes, core.apply, core.decisions,
+# May import: engine.*, core.op, core.operands, core.value, core.nodes, core.apply, core.convert, core.decisions,
 # core.protocol_shapes, core.numpy_primitives, core.ufunc_methods.
 # (Handlers of everything else register themselves.)
 #
@@ -31,6 +31,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.free_threading cimport FREE_THREADED
 from arraygrad.engine.node cimport ThreadState, thread_state
+from arraygrad.core.convert cimport are_two_keys
 from arraygrad.core.decisions cimport ordered_by
 from arraygrad.core.apply cimport binary, refresh, unary
 from arraygrad.core.op cimport Op
@@ -279,6 +280,8 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
             if n == 4 and op.n_arrays == 2:
                 if is_tensor(<object>args[2]) and is_tensor(<object>args[3]):
                     return binary(op, <object>args[2], <object>args[3])
+                if op.name == "equal" and (meets_another_key(args[2], args[3]) or meets_another_key(args[3], args[2])):
+                    return False
                 first = operand(args[2], args[3])
                 second = operand(args[3], args[2])
                 result = NotImplemented if first is None or second is None else binary(op, first, second)
@@ -354,6 +357,11 @@ cdef object array_ufunc(object ufunc, object method, tuple inputs, dict kwargs):
         if result is not _refused:
             return result
     return _ufunc_handler(ufunc, method, inputs, kwargs)                    # (4)
+
+
+cdef inline bint meets_another_key(PyObject* x, PyObject* other) except -1:
+    """Whether `x` is a Tensor that was hashed, and an equal number of NumPy's, a key of a dict, is another key."""
+    return is_tensor(<object>x) and (<TensorBase>x).keyed and are_two_keys(<TensorBase>x, <object>other)
 
 
 cdef object raw_ufunc(object ufunc, object method, tuple inputs, dict kwargs):

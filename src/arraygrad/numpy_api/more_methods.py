@@ -16,6 +16,7 @@ from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import is_scalar, read_apart
 from arraygrad.core.number_kinds import is_python, made_python
 from arraygrad.core.tensor import Tensor
+from arraygrad.namespaces.bind import contains_tensor
 from arraygrad.numpy_api import cupy
 from arraygrad.numpy_api.overlaps import refuse_overlap
 
@@ -244,7 +245,8 @@ class Flat:
             refuse_overlap("ndarray.flat", lambda a, v: a.flat.__setitem__(key, v), t, (value,), {})
         positions = numpy.atleast_1d(numpy.arange(self._tensor.size)[key])
         if isinstance(raw_array(self._tensor), numpy.ndarray):
-            values = value if isinstance(value, Tensor) else numpy.asarray(value)
+            holds = isinstance(value, Tensor) or (isinstance(value, list | tuple) and contains_tensor(value))
+            values = value if holds else numpy.asarray(value)
         else:  # arrays of NumPy's do not stand beside those of other libraries
             positions = positions.tolist()
             values = value.tolist() if isinstance(value, numpy.ndarray | numpy.generic) else value

@@ -375,9 +375,18 @@ class System(Fixed):
             return NAMES["normalize"](*self.parts)[0]
         if name in fields:
             return self.parts[fields.index(name)]
+        if name in ("inputs", "outputs") and fields:
+            return self._counts()[name == "inputs"]
         if name in ("zeros", "poles") and fields:
             return getattr(self.to_zpk(), name)
         raise AttributeError(f"a system of {', '.join(fields)} has no attribute {name!r}")
+
+    def _counts(self):
+        """(number of outputs, number of inputs), as SciPy's classes count them."""
+        if len(self.parts) == 4:
+            return shape_of(self.parts[2])[0], shape_of(self.parts[1])[-1]
+        shape = np.shape(raw(self.parts[0] if len(self.parts) == 3 else self.num))
+        return shape if len(shape) > 1 else (1, 1)
 
     # Two state spaces are connected in a row by *, and side by side by +; a number or a matrix scales, or is added.
 
