@@ -736,3 +736,30 @@ def test_decorators_are_reached_through_however_many_there_are(wrap, n, program)
     )
     gradient = ag.grad(made.program(wrap, n), adopt=True)(0.5)
     assert gradient == pytest.approx(np.sin(0.5) + 0.5 * np.cos(0.5))
+
+
+TEXT = (
+    "import numpy as np\nfrom math import exp\n"
+    "class Gas:\n    k = 2.0\n    def h(self, T):\n        return np.asarray(T, dtype=float) ** self.k + exp(0.1 * T)\n"
+    "    @property\n    def p(self): return 3.0\n"
+    "class Mix(Gas):\n    def g(self, T):\n        out = np.zeros(2)\n        out[0] = self.h(T)\n"
+    "        out[1] = T\n        return out\n"
+)
+
+
+@pytest.mark.parametrize("name", [None, "a module that is none", "numpy_like"])
+@pytest.mark.parametrize("held", ["global", "closure", "attribute", "list"])
+def test_objects_of_classes_that_exec_has_made_are_reached(name, held):
+    namespace = {} if name is None else {"__name__": name}
+    exec(compile(TEXT, "gas.py", "exec"), namespace)
+    mix = namespace["Mix"]()
+    holder = types.SimpleNamespace(mix=mix, all=[mix])
+    found = {"m": mix, "holder": holder, "np": np}
+    code = {"global": "m", "closure": "c", "attribute": "holder.mix", "list": "holder.all[0]"}[held]
+    text = f"def make(c):\n    def f(T):\n        return np.sum({code}.g(T)) * {code}.p\n    return f\n"
+    exec(compile(text, "program.py", "exec"), found)
+    f = found["make"](mix)
+    value, gradient = ag.value_and_grad(f)(1.7)
+    assert value == pytest.approx(f(1.7), rel=1e-14)
+    assert gradient == pytest.approx(3.0 * (2.0 * 1.7 + 0.1 * np.exp(0.17) + 1.0), rel=1e-12)
+    assert type(f(1.7)) is np.float64

@@ -440,9 +440,9 @@ class _Search:
 
     def _class(self, cls):
         for base in cls.__mro__[:-1]:
-            module = sys.modules.get(base.__module__)
-            if module is not None and adoptable(vars(module)):
-                self._lead(base, vars(module))
+            for namespace in _homes(base):
+                if adoptable(namespace):
+                    self._lead(base, namespace)
 
     def _object(self, obj, depth):
         wrapped = getattr(type(obj), "__wrapped__", None) is None and attribute(obj, "__wrapped__")
@@ -455,7 +455,9 @@ class _Search:
             return
         if cls is not types.SimpleNamespace:
             if is_library(cls.__module__) or (
-                _top(cls.__module__) in sys.stdlib_module_names and cls.__module__ != _PLAIN_PART_OF_PYTHON
+                _top(cls.__module__) in sys.stdlib_module_names
+                and cls.__module__ != _PLAIN_PART_OF_PYTHON
+                and not (cls.__module__ == "builtins" and _homes(cls))
             ):
                 self.places += [Patch.of(*method) for method in methods_of(cls)]
                 return
@@ -604,6 +606,20 @@ def _top(module):
 def is_library(module):
     """Whether the module of this name belongs to a library that is not reached."""
     return _top(module) in _LIBRARIES and not module.startswith(_PLAIN_PART)
+
+
+def _homes(cls):
+    """The namespaces that the code of a class runs in: that of its module, and of a file that `exec` has run.
+
+    Without `__name__` there the class is said to be of `builtins`, whose own classes have no functions of Python's.
+    """
+    module = sys.modules.get(cls.__module__) if cls.__module__ != "builtins" else None
+    found = [] if module is None else [vars(module)]
+    for value in vars(cls).values():
+        if type(value) is types.FunctionType and value.__qualname__.startswith(cls.__qualname__):
+            if all(value.__globals__ is not one for one in found):
+                found.append(value.__globals__)
+    return found
 
 
 def _is_programs(name):
