@@ -763,3 +763,24 @@ def test_objects_of_classes_that_exec_has_made_are_reached(name, held):
     assert value == pytest.approx(f(1.7), rel=1e-14)
     assert gradient == pytest.approx(3.0 * (2.0 * 1.7 + 0.1 * np.exp(0.17) + 1.0), rel=1e-12)
     assert type(f(1.7)) is np.float64
+
+
+@pytest.mark.parametrize("kind", ["class", "function"])
+def test_what_a_program_has_put_into_numpy_is_reached(kind, monkeypatch):
+    ag.adopt.clear()  # what is bound in numpy anew later is not seen
+    home = {"__name__": "a_program_for_numpy_2"}
+    text = "import numpy as np\n"
+    if kind == "class":
+        text += "class put:\n    def __init__(self, rows):\n        self.array = np.array(rows, dtype=float)\n"
+    else:
+        text += "def put(rows):\n    out = np.zeros((2, 2))\n    out[:] = np.array(rows, dtype=float)\n    return out\n"
+    exec(compile(text, "put.py", "exec"), home)
+    monkeypatch.setitem(sys.modules, "a_program_for_numpy_2", types.SimpleNamespace(**home))
+    monkeypatch.setattr(np, "put_by_a_program", home["put"], raising=False)
+
+    def f(x):
+        made = np.put_by_a_program([[x, 1.0], [2.0, x]])
+        return np.sum(getattr(made, "array", made) ** 2)
+
+    assert f(3.0) == 23.0
+    assert ag.grad(f)(3.0) == 12.0

@@ -374,6 +374,10 @@ class _Search:
         if not adoptable(namespace):
             if module is numpy and named is not None and "polynomial" in named:
                 self._module(polynomial(), depth, named)
+            for name in () if named is None else named & namespace.keys():  # what a program has put there
+                value = namespace[name]
+                if isinstance(value, type | types.FunctionType) and _is_programs(value.__module__):
+                    self.visit(value, depth, named)
             return
         _ready(namespace)
         if "__array_api_version__" in namespace:  # code calls its functions by a parameter, as in xp.asarray(x)
