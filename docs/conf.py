@@ -13,6 +13,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT)]
 
+import arraygrad.tools
+
+arraygrad.tools.__path__.append(str(ROOT / "src" / "arraygrad" / "tools"))  # a wheel has none of the repository alone
+
 import make_docstrings
 import make_figures
 import make_functions
