@@ -282,15 +282,26 @@ def _squared(key):
     return key * key
 
 
-def _kept_in_a_dict(key, kept={}):  # noqa: B006
-    if key not in kept:
-        kept[key] = _squared.__wrapped__(key)
-    return kept[key]
+KEPT: dict = {}
+
+
+def _kept_in_a_dict(key):
+    if key not in KEPT:
+        KEPT[key] = _squared.__wrapped__(key)
+    return KEPT[key]
+
+
+@pytest.fixture
+def _emptied():
+    yield
+    KEPT.clear()
+    _squared.cache_clear()
 
 
 @pytest.mark.parametrize("cache", [_squared, _kept_in_a_dict], ids=["lru_cache", "dict"])
 @pytest.mark.parametrize("key", OF_ARRAYS)
 @pytest.mark.parametrize("before", ["filled", "empty"])
+@pytest.mark.usefixtures("_emptied")
 def test_a_cache_under_elements_of_arrays_computes_anew(key, cache, before):
     x = np.array([2.0 + 0.01 * list(OF_ARRAYS).index(key), 1.0])
     if before == "empty":

@@ -374,8 +374,8 @@ class _Search:
         if not adoptable(namespace):
             if module is numpy and named is not None and "polynomial" in named:
                 self._module(polynomial(), depth, named)
-            for name in () if named is None else named & namespace.keys():  # what a program has put there
-                value = namespace[name]
+            for name in named & namespace.keys() if module is numpy and named is not None else ():
+                value = namespace[name]  # what a program has put there
                 if isinstance(value, type | types.FunctionType) and _is_programs(value.__module__):
                     self.visit(value, depth, named)
             return
