@@ -291,23 +291,50 @@ def _kept_in_a_dict(key):
     return KEPT[key]
 
 
+class _Filling(dict):
+    def __missing__(self, key):
+        self[key] = found = _squared.__wrapped__(key)
+        return found
+
+
+class _Method:
+    def __init__(self):
+        self.by = 1.0
+
+    @functools.cache  # noqa: B019 (emptied after each test)
+    def squared(self, key):
+        return self.by * _squared.__wrapped__(key)
+
+
+FILLING = _Filling()
+OBJECT = _Method()
+PARTIAL = functools.partial(_squared)
+MEMOS = {
+    "lru_cache": lambda key: _squared(key),
+    "dict": lambda key: _kept_in_a_dict(key),
+    "partial": lambda key: PARTIAL(key),
+    "method": lambda key: OBJECT.squared(key),
+    "missing": lambda key: FILLING[key],
+}
+
+
 @pytest.fixture
 def _emptied():
     yield
-    KEPT.clear()
+    for cache in (KEPT, FILLING):
+        cache.clear()
     _squared.cache_clear()
+    _Method.squared.cache_clear()
 
 
-@pytest.mark.parametrize("cache", [_squared, _kept_in_a_dict], ids=["lru_cache", "dict"])
+@pytest.mark.parametrize("name", MEMOS)
 @pytest.mark.parametrize("key", OF_ARRAYS)
 @pytest.mark.parametrize("before", ["filled", "empty"])
 @pytest.mark.usefixtures("_emptied")
-def test_a_cache_under_elements_of_arrays_computes_anew(key, cache, before):
+def test_a_cache_under_elements_of_arrays_computes_anew(key, name, before):
+    cache = MEMOS[name]
     x = np.array([2.0 + 0.01 * list(OF_ARRAYS).index(key), 1.0])
-    if before == "empty":
-        _squared.cache_clear()
-        x = x + 0.003
-    else:
+    if before == "filled":
         cache(OF_ARRAYS[key](x))
     for _ in range(2):  # what the first gradient has put there is a constant, too
         gradient = ag.grad(lambda x: cache(OF_ARRAYS[key](x)) + x[1])(x)

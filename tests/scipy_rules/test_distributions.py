@@ -199,3 +199,46 @@ def test_interval_outside_of_probabilities_is_refused_as_by_scipy():
 def test_a_method_without_a_rule_says_what_has_one(call, text):
     with pytest.raises(TypeError, match=text):
         ag.grad(lambda a: np.sum(call(a)[0]))(2.0)
+
+
+STANDARD = [
+    (name, shapes, method)
+    for name, shapes in [
+        ("norm", ()),
+        ("logistic", ()),
+        ("t", (4.0,)),
+        ("gamma", (2.3,)),
+        ("beta", (2.0, 3.0)),
+        ("expon", ()),
+    ]
+    for method in ("_pdf", "_logpdf", "_cdf", "_sf", "_logcdf", "_logsf", "_ppf", "_isf")
+]
+
+
+@pytest.mark.parametrize(("name", "shapes", "method"), STANDARD)
+def test_methods_of_the_standard_form_are_recorded_within_the_support(name, shapes, method):
+    at = np.array([0.3, 0.6])
+
+    def f(x, *s):
+        return np.sum(getattr(getattr(scipy.stats, name), method)(x, *s))
+
+    value, gradient = ag.value_and_grad(f, argnums=tuple(range(1 + len(shapes))))(at, *shapes)
+    assert value == pytest.approx(f(at, *shapes), rel=1e-9)
+    h = 1e-6
+    for i, found in enumerate(gradient[0]):
+        step = h * (np.arange(2) == i)
+        assert found == pytest.approx((f(at + step, *shapes) - f(at - step, *shapes)) / (2 * h), rel=1e-6, abs=1e-8)
+    for i, found in enumerate(gradient[1:]):
+        low, high = ([s + sign * h * (i == j) for j, s in enumerate(shapes)] for sign in (-1, 1))
+        assert found == pytest.approx((f(at, *high) - f(at, *low)) / (2 * h), rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "x"), [("expon", "_pdf", -1.0), ("gamma", "_cdf", -0.5), ("norm", "_ppf", 1.5)]
+)
+def test_beyond_the_support_the_public_method_is_named(name, method, x):
+    shapes = (2.3,) if name == "gamma" else ()
+    with pytest.raises(ag.scipy.NotDifferentiable, match=rf"support.*use {method[1:]}"):
+        ag.grad(lambda x: getattr(getattr(scipy.stats, name), method)(x, *shapes))(x)
+    found = ag.grad(lambda x: getattr(getattr(scipy.stats, name), method[1:])(x, *shapes))(x)
+    assert found == 0.0 or np.isnan(found)

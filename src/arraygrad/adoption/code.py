@@ -19,7 +19,7 @@ __all__ = [
 _IMPORT = dis.opmap["IMPORT_NAME"]
 _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 IS_OP = dis.opmap["IS_OP"]
-_MANY = 4096  # so many code objects are kept
+_MANY = 1 << 15  # so many code objects are kept
 _ITEMS = 256  # how many values beside an `in` or `==` are looked at
 
 

@@ -55,11 +55,11 @@ def place_of(node):
 class Caches:
     """The caches that a function fills, as the syntax of the function tells."""
 
-    def __init__(self, function):
+    def __init__(self, nodes):
         self._assigned = {}  # name -> what is assigned to it
         filled = []  # (syntax of the dict, of the key, of the value)
         looked = set()
-        for node in ast.walk(function):
+        for node in nodes:
             if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr):
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                     if isinstance(target, ast.Name):

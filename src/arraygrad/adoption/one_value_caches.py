@@ -77,9 +77,8 @@ class _Cache:
 class OneValue:
     """The caches of one value in a function, by the ids of the syntax of their tests: `tests`."""
 
-    def __init__(self, function):
+    def __init__(self, nodes):
         self.tests = {}
-        nodes = list(ast.walk(function))
         outer = {name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
         self._outer = outer
         self._assigned = {}  # local name -> what is assigned to it
@@ -104,12 +103,14 @@ class OneValue:
         return isinstance(target, _KEPT)
 
     def _note(self, node, nodes, filled):
+        read = {place_of(part) for part in self._parts(node.test) if isinstance(part, _KEPT)}
+        if not any(text in read for _, text, _, _ in filled):
+            return
         inside = {id(part) for statement in node.body for part in ast.walk(statement)}
         within = [one for one in filled if one[0] in inside]
         others = [one for one in filled if one[0] not in inside]
         returns = isinstance(node.body[-1], ast.Return)
         filled, hit = (others, True) if returns and not within else (within, False)
-        read = {place_of(part) for part in self._parts(node.test) if isinstance(part, _KEPT)}
         places = [(place, value) for _, text, place, value in filled if text in read]
         if not places:
             return

@@ -87,7 +87,7 @@ _OBJECTS = 20_000  # how many objects one search looks at
 # id of a code object or class -> (it, the namespace it is looked from, what it leads to with sizes, code and classes)
 _leads: dict = {}
 _writes: dict = {}  # ids of the code and classes that a search begins with -> names of what is written
-_MANY = 4096  # so many of these are kept
+_MANY = 1 << 15  # so many of these are kept
 
 
 def _objects(items, depth, found):

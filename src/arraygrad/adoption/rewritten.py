@@ -68,7 +68,7 @@ _KEY, _ITEM, _LOOK = "arraygrad: key", "arraygrad: item", "arraygrad: look"
 _TEXT = "arraygrad: text of a key"
 _CUT, _ASKED = "arraygrad: cut", "arraygrad: asked"
 _WHOLE = frozenset("ceil fix floor int int32 int64 rint round trunc".split())  # functions that make whole numbers
-_MANY = 4096
+_MANY = 1 << 15
 _STORE_ATTR = dis.opmap["STORE_ATTR"]
 _STORE_ITEM = dis.opmap["STORE_SUBSCR"]
 
@@ -153,12 +153,13 @@ def _rewritten(code, namespace):
     if found is None:
         return code
     tree, node = found
+    nodes = list(ast.walk(node))
     attributes = _written_attributes(namespace) if _stores_attributes(code) else frozenset()
-    names = _names_written(node)
-    change = _Change(names, attributes, namespace, _containers(node) if names else frozenset())
-    change.caches = Caches(node) if _may_fill(code) else None
-    change.tests = OneValue(node).tests
-    change.cuts = _named_cuts(node)
+    names = _names_written(nodes)
+    change = _Change(names, attributes, namespace, _containers(nodes) if names else frozenset())
+    change.caches = Caches(nodes) if _may_fill(code) else None
+    change.tests = OneValue(nodes).tests if _may_keep(code) else {}
+    change.cuts = _named_cuts(nodes)
     if isinstance(node, ast.Lambda):
         node.body = change.visit(node.body)
     else:
@@ -207,6 +208,11 @@ def _may_fill(code):
     if _STORE_ITEM in code.co_code[::2] or "setdefault" in code.co_names:
         return True
     return any(_may_fill(inner) for inner in code.co_consts if isinstance(inner, types.CodeType))
+
+
+def _may_keep(code):
+    """Whether code, or code of functions in it, may keep values: Note [Caches of one value]."""
+    return may_keep(code) or any(_may_keep(inner) for inner in code.co_consts if isinstance(inner, types.CodeType))
 
 
 def _stores_attributes(code):
@@ -296,13 +302,41 @@ def _sources(code, namespace):
         for node in _lambdas(code.co_filename, lines).get(code.co_firstlineno, ()):
             yield copy.deepcopy(node)  # it will be changed
         return
-    block = "".join(inspect.getblock(lines[first:]))
+    last = _last_lines(code.co_filename, lines).get((code.co_firstlineno, code.co_name))
+    block = "".join(inspect.getblock(lines[first:]) if last is None else lines[first:last])
     indented = block[:1] in " \t"
     tree = ast.parse("if 1:\n" * indented + block)
     node = tree.body[0].body[0] if indented else tree.body[0]
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
         ast.increment_lineno(node, first - indented)
         yield node
+
+
+def _last_lines(filename, lines):
+    """{(first line, that of a decorator too; name): last line} of the functions of a file."""
+    known = _lasts.get(filename)
+    if known is None or known[0] is not lines:
+        if len(_lasts) > _MANY:
+            _lasts.clear()
+        found = {}
+        try:
+            waiting = list(ast.parse("".join(lines)).body)
+        except (SyntaxError, ValueError):  # part of a file, as a cell of a notebook with commands of its own
+            waiting = []
+        while waiting:  # statements alone: expressions hold no function but lambdas
+            node = waiting.pop()
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+                found[first, node.name] = node.end_lineno
+            for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+                inner = getattr(node, name, None)
+                if isinstance(inner, list):
+                    waiting += inner
+        known = _lasts[filename] = (lines, found)
+    return known[1]
+
+
+_lasts: dict = {}  # name of a file -> (its lines, where its functions end)
 
 
 def _lambdas(filename, lines):
@@ -325,21 +359,22 @@ _parsed: dict = {}  # name of a file -> (its lines, the lambdas in it)
 def _surrounded(node, code):
     """A module with nothing but a function in the functions and classes that it is in."""
     parts = code.co_qualname.split(".")
+    at = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
     outer = ast.copy_location(ast.Expr(node), node) if isinstance(node, ast.Lambda) else node
     free = [name for name in code.co_freevars if name != "__class__"]
     for i in range(len(parts) - 2, -1, -1):
         if parts[i] == "<locals>":
             continue
         if parts[i + 1] == "<locals>":
-            given = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in free]
+            given = [ast.Assign([ast.Name(name, ast.Store(), **at)], ast.Constant(None, **at), **at) for name in free]
             free = []
             nothing = ast.arguments([], [], None, [], [], None, [])
-            outer = ast.FunctionDef(parts[i], nothing, [*given, outer], [], None, None)
+            outer = ast.FunctionDef(parts[i], nothing, [*given, outer], [], None, None, **at)
         else:
-            outer = ast.ClassDef(parts[i], [], [], [outer], [])
+            outer = ast.ClassDef(parts[i], [], [], [outer], [], **at)
         if sys.version_info >= (3, 12):
             outer.type_params = []
-    return ast.fix_missing_locations(ast.Module([outer], []))
+    return ast.Module([outer], [])  # the syntax of the function has its places
 
 
 def _imports(filename, namespace):
@@ -421,13 +456,13 @@ def _shows(node):
     return {root, _items(root)} if isinstance(subscript, ast.Subscript) else {root}
 
 
-def _names_written(function):
-    """Names and attributes that a function, and functions in it, write into: those of `_root`.
+def _names_written(nodes):
+    """Names and attributes that the syntax of a function writes into: those of `_root`.
 
     What is put into a list or dict counts where the items are written into: `rows[i] = s` beside `rows[i][0] = x`.
     """
     found, same = set(), {}
-    for node in ast.walk(function):
+    for node in nodes:
         if isinstance(node, ast.Assign):
             for one in [one for target in node.targets for one in _targets(target) if isinstance(one, ast.Subscript)]:
                 found |= _shows(one.value)
@@ -491,10 +526,10 @@ def _iterated(node):
     return {found, _items(found)} if found is not None else set()
 
 
-def _containers(function):
-    """Names that a function, or a function in it, binds to a list or dict that is written out there."""
+def _containers(nodes):
+    """Names that the syntax of a function binds to a list or dict that is written out there."""
     found = set()
-    for node in ast.walk(function):
+    for node in nodes:
         if isinstance(node, ast.Assign) and _is_container(node.value):
             found.update(target.id for target in node.targets if isinstance(target, ast.Name))
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and _is_container(node.value):
@@ -551,9 +586,8 @@ def _cuts_off(node, digits):
     )
 
 
-def _named_cuts(function):
+def _named_cuts(nodes):
     """{id of the syntax of such a call: digits} of those that are kept under a name, `n = int(x * 1e6)`, `n / 1e6`."""
-    nodes = list(ast.walk(function))
     named = {}
     for node in nodes:
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:

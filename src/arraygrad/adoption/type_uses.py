@@ -21,7 +21,7 @@ from arraygrad.autograd.instructions import steps_of
 
 __all__ = ["names_of_types", "uses_types_up"]
 
-_MANY = 4096  # so many code objects are kept
+_MANY = 1 << 15  # so many code objects are kept
 _known: dict = {}  # id of a code object -> (it, whether it uses types up)
 # Builtins that ask or call what they are given, and methods of arrays that take a dtype.
 _ASKING = frozenset(("isinstance", "issubclass", "map"))

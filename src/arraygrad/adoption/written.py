@@ -56,7 +56,7 @@ _CALLS = frozenset(("CALL", "CALL_KW"))
 _NO_ARRAY = frozenset(("COMPARE_OP", "IS_OP", "CONTAINS_OP", "LOAD_CONST", "MAKE_FUNCTION", "LOAD_SMALL_INT"))
 _ANY = ("parameter", None, None)  # the parameters of a function that is not known by a name
 _NOTHING: frozenset = frozenset()
-_MANY = 4096
+_MANY = 1 << 15
 
 
 class _Unknown(Exception):

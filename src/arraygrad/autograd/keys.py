@@ -25,6 +25,7 @@ import dis
 import functools
 import itertools
 import linecache
+import types
 
 from arraygrad.autograd.instructions import steps_of
 from arraygrad.autograd.source_locations import SourceLocation, object_of, own_frame, parsed, source_of, warn_at
@@ -80,8 +81,12 @@ def are_one_key(frame):
     if node is None:
         return of_dict
     container = object_of(node, frame)
+    while isinstance(container, functools.partial | types.MethodType):
+        container = container.func if isinstance(container, functools.partial) else container.__func__
     if isinstance(container, _COUNTERS):
         return True
+    if isinstance(container, dict) and hasattr(type(container), "__missing__"):
+        return False  # it fills itself
     if isinstance(container, dict) or (container is None and of_dict is not None):
         return of_dict
     return False if isinstance(container, _CACHED) else None if container is None else True
@@ -89,8 +94,13 @@ def are_one_key(frame):
 
 @functools.lru_cache(maxsize=_MANY)
 def _operation(code, at):
-    """The name of the instruction of code at an offset."""
-    return next(step.opname for step in dis.get_instructions(code) if step.offset == at)
+    """The name of the instruction of code at an offset, or before it: a call is at an offset within its cache."""
+    found = "NOP"
+    for step in dis.get_instructions(code):
+        if step.offset > at:
+            break
+        found = step.opname
+    return found
 
 
 def _kind(frame):

@@ -12,6 +12,7 @@ Everything else follows: with y = (x - loc) / scale and the density f of the sta
 Outside of the support the density is constant, and gradients are zero; where SciPy says nan they are nan.
 """
 
+import functools
 import inspect
 import math
 from collections import namedtuple
@@ -33,7 +34,7 @@ from arraygrad.scipy._declare import (
     refused,
     register,
 )
-from arraygrad.scipy._guards import Fixed, handed_out, holds_tensor, taken_down
+from arraygrad.scipy._guards import Fixed, NotDifferentiable, handed_out, holds_tensor, taken_down
 from arraygrad.scipy._incomplete import log_other, moved_end, signed, with_density
 from arraygrad.scipy._quadrature import RELATIVE, tail_of_density
 from arraygrad.scipy.stats._summaries_of_laws import Law, add_summaries, integrals, sums, with_scale
@@ -76,9 +77,28 @@ class Distribution:
         if name == "interval" and "ppf" in self._methods:
             return self._interval
         value = getattr(self.scipy_object, name)
+        if name in _STANDARD and name[1:] in self._methods:
+            return functools.partial(self._standard, name)
         if callable(value):
             return guarded(f"stats.{self._name}.{name}", value, _reason(name))
         return value
+
+    def _standard(self, name, x, *shapes):
+        """`_cdf(x, *shapes)` and its like, SciPy's methods of the standard form, which check nothing.
+
+        Within the support they are the public ones. Beyond it they give what their formula gives there.
+        """
+        dist = self.scipy_object
+        if not holds_tensor((x, shapes)):
+            return getattr(dist, name)(x, *shapes)
+        low, high = (0.0, 1.0) if name in ("_ppf", "_isf") else dist.support(*[raw(one) for one in shapes])
+        plain = np.asarray(raw(x))
+        if not np.all((plain > low) & (plain < high)):
+            raise NotDifferentiable(
+                f"arraygrad.scipy.stats.{self._name}.{name}: it checks nothing, and what it gives at the ends of the "
+                f"support, {low} and {high}, and beyond has no rule; use {name[1:]}"
+            )
+        return self._methods[name[1:]](x, *shapes)
 
     def _interval(self, confidence, *args, **kwargs):
         """The ends of the central interval of this probability."""
@@ -117,6 +137,8 @@ class Distribution:
         return _named, (self._name,)
 
 
+# Methods of the standard form, which programs call for their speed.
+_STANDARD = frozenset("_pdf _pmf _logpdf _logpmf _cdf _sf _logcdf _logsf _ppf _isf".split())
 # What to take in the place of methods without a rule.
 _IN_PLACE = {
     "expect": "integrate.quad of the function times pdf has one",
