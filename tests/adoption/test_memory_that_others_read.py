@@ -42,7 +42,6 @@ VIEWS = {
     "masked array": (lambda a: np.ma.array(a, mask=[0, 0, 0, 1]), lambda v, i: v.data[i]),
     "masked view": (lambda a: np.ma.array(a, mask=[1, 0, 0, 0])[1:], lambda v, i: v[i - 1]),
     "matrix": (np.asmatrix, lambda v, i: v[0, i]),
-    "broadcast": (lambda a: np.broadcast(a, a), lambda v, i: (v.reset(), [p[0] for p in v][i])[1]),
     "PickleBuffer": (pickle.PickleBuffer, lambda v, i: memoryview(v).cast("B").cast("d")[i]),
     "record array": (lambda a: a.view([("f", float)]), lambda v, i: v["f"][i]),
 }  # fmt: skip

@@ -92,3 +92,20 @@ def test_elements_are_written_from_a_list(kind):
 def test_a_tensor_alone_names_what_to_write():
     with pytest.raises(TypeError, match=r"numpy\.broadcast_shapes"):
         np.broadcast(ag.tensor(X, requires_grad=True), 2.0)
+
+
+@pytest.mark.parametrize("write", ["element", "slice", "in place"])
+def test_broadcast_shows_what_is_written_afterwards(write):
+    def f(x):
+        a = np.zeros(3)
+        a[:] = [1.0, 2.0, 4.0]
+        b = np.broadcast(a, np.ones((2, 1)))
+        if write == "element":
+            a[1] = x[0] * x[1]
+        elif write == "slice":
+            a[1:] = x[1:] ** 2
+        else:
+            a *= x
+        return sum((i + 1) * u * u * v for i, (u, v) in enumerate(b))
+
+    held(f, X)

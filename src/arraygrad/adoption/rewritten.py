@@ -329,9 +329,7 @@ def _last_lines(filename, lines):
                 first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
                 found[first, node.name] = node.end_lineno
             for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-                inner = getattr(node, name, None)
-                if isinstance(inner, list):
-                    waiting += inner
+                waiting += getattr(node, name, ())
         known = _lasts[filename] = (lines, found)
     return known[1]
 

@@ -1,15 +1,18 @@
 """What to write in the place of a function or class of SciPy's own that was given a Tensor.
 
-May import: the standard library; arraygrad.scipy by its name, as SciPy is optional.
+May import: autograd.source_locations, the standard library; arraygrad.scipy by its name, as SciPy is optional.
 """
 
+import ast
 import importlib
 import importlib.util
 import re
 import sys
 import types
 
-__all__ = ["way_out_of_scipy"]
+from arraygrad.autograd.source_locations import object_of, parsed
+
+__all__ = ["matrix_written", "way_out_of_scipy"]
 
 _SCIPY = "arraygrad.scipy"
 
@@ -134,3 +137,21 @@ def _public(names, owner):
         if isinstance(name, str) and names.get(name) is owner:
             return name
     return next((name for name, value in list(names.items()) if value is owner), None)
+
+
+def matrix_written(expression, frame):
+    """What to write in the place of `m.data[i] = t` of a sparse matrix of SciPy's own; "" of anything else."""
+    node = parsed(expression)
+    node = node.value if isinstance(node, ast.Subscript) else node
+    if not isinstance(node, ast.Attribute) or node.attr != "data":
+        return ""
+    kind = type(object_of(node.value, frame))
+    if not kind.__module__.startswith("scipy.sparse"):
+        return ""
+    name, made = ast.unparse(node.value), kind.__name__
+    places = {"coo": f"({name}.row, {name}.col)", "dia": f"{name}.offsets"}
+    data = f"(data, {places.get(made[:3], f'{name}.indices, {name}.indptr')})"
+    return (
+        "it is that of a sparse matrix of SciPy's own. Make a matrix of recorded values: data = "
+        f"numpy.array({name}.data), write into data, then {name} = scipy.sparse.{made}({data}, shape={name}.shape). "
+    )

@@ -46,7 +46,7 @@ from arraygrad.autograd.number_texts import formats, shown, text_filled
 from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
 from arraygrad.autograd.of_libraries import MASKED, of_target, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, holder_of_numbers, metric, recorded_name
-from arraygrad.autograd.of_scipy import way_out_of_scipy
+from arraygrad.autograd.of_scipy import matrix_written, way_out_of_scipy
 from arraygrad.autograd.source_locations import (
     SourceLocation,
     object_of,
@@ -480,6 +480,8 @@ def store_refused(t):
     held = of_target(at.target) or holder_of_numbers(None, at.target)
     if held:
         text += f"{held}t.detach() where only the bare value is meant."
+    elif adopting() and matrix_written(at.expression, at.frame):
+        text += f"{matrix_written(at.expression, at.frame)}t.detach() where only the bare value is meant."
     elif at.through == "scipy":
         text += f"{way_out_of_scipy(at.called, adopting())}t.detach() where only the bare value is meant."
     elif at.through == "pandas":

@@ -16,7 +16,8 @@
 # smallest one decides: the factors, where there are any.
 # What says which of several values is the smallest (argmin, argsort) decides between the two smallest ones.
 # A Tensor keeps its graph alive, and with that the arrays of the program. So most margins are kept as plain values, of
-# large arrays a sample of their elements. `recorded` and `recent` have the few whose derivatives are asked for.
+# large arrays a sample of their elements. `recorded` and `recent` have the few whose derivatives are asked for, with the
+# edges that they have then: the program may write into what it compared, `k[:] = f(m)`, and compare it again.
 # Guarded by tests/adoption/test_own_searches.py.
 #
 # Note [Values that are equal]
@@ -72,18 +73,20 @@ cdef object _approach = None
 cdef object _factors = None
 cdef object _equal = None
 cdef object _near = None
+cdef object _edge_of = None
 
 
-def set_criteria(selects, approach, factors):
+def set_criteria(selects, approach, factors, edge_of):
     """Set the functions that look at what is noted.
 
     `selects(frame)` says whether the branches that are decided there select values, not places in a table.
     `approach(values, largest)` gives the largest differences, also of those of `largest` (None: there were none), and
     whether an element of these margins is much nearer.
     `factors(x)` gives what the sign of a Tensor is the product of, as a tuple of margins; None: it is no product.
+    `edge_of(x)` gives the edge of a Tensor that requires grad.
     """
-    global _selects, _approach, _factors
-    _selects, _approach, _factors = selects, approach, factors
+    global _selects, _approach, _factors, _edge_of
+    _selects, _approach, _factors, _edge_of = selects, approach, factors, edge_of
 
 
 def set_equality(told, told_of_zero):
@@ -106,9 +109,9 @@ cdef class Decided:
     first, last : list of tuple of margins
         Values, of every `stride`-th element.
     recorded : dict of int to tuple of margins
-        By their place in `first`: as they were given. One of the sides at least requires grad.
+        By their place in `first`. A side that requires grad is a pair (value, edge), as one at least does.
     recent : list of tuple of margins
-        Those of `last` as they were given, of small arrays.
+        Those of `last` in the same form, of small arrays.
     held, failed : bool, array of bool or None
         Whether some comparison before the last one said what the first one did, and whether some did not. None: that is
         not known.
@@ -408,7 +411,7 @@ cdef int note_margins(Decided place, tuple margins, tuple shape) except -1:
     if at < FIRST:
         place.first.append(values)
         if at < RECORDED or (place.stride == 1 and at % EVERY == 0):
-            place.recorded[at] = margins
+            place.recorded[at] = kept(margins)
         if at == FIRST - 1 and _approach is not None:
             place.largest, near = _approach(place.first, place.largest)
             if not near:
@@ -422,8 +425,23 @@ cdef int note_margins(Decided place, tuple margins, tuple shape) except -1:
     if place.stride == 1:
         if len(place.recent) == LAST:
             del place.recent[0]
-        place.recent.append(margins)
+        place.recent.append(kept(margins))
     return 0
+
+
+cdef tuple kept(tuple margins):
+    """Margins with (value, edge) in the place of what requires grad, which the program may write into."""
+    return tuple([(kept_side(a), kept_side(b)) for a, b in margins])
+
+
+cdef object kept_side(object x):
+    if requires(x):
+        return own_value((<TensorBase>x).value.raw), _edge_of(x)
+    return x if type(x) is tuple else own_value(raw_of(x))
+
+
+cdef inline object own_value(object raw):
+    return raw.copy() if isinstance(raw, numpy.ndarray) else raw
 
 
 cdef object sample(object x, tuple shape, Py_ssize_t stride):
@@ -433,5 +451,5 @@ cdef object sample(object x, tuple shape, Py_ssize_t stride):
     else:
         raw = (<TensorBase>x).value.raw if isinstance(x, TensorBase) else x
     if stride == 1:
-        return raw
+        return own_value(raw)
     return numpy.broadcast_to(raw, shape).flat[::stride]

@@ -359,7 +359,7 @@ def _meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     if not sparse:  # views, which NumPy lets the program write through
         shape = numpy.broadcast_shapes(*[grid.shape for grid in grids])
         return tuple([_spread(grid, shape) for grid in grids])
-    return tuple([grid.copy() for grid in grids] if copy else grids)
+    return tuple([grid.copy() for grid in grids]) if copy else grids  # a list, as NumPy's
 
 
 def _spread(grid, shape):

@@ -328,5 +328,5 @@ def _named(nodes):
     return tuple({n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)})
 
 
-set_criteria(selects, approach, factors)
+set_criteria(selects, approach, factors, edge_of)
 set_equality(tell_equal, tell_near)
