@@ -21,13 +21,13 @@ from arraygrad.scipy.interpolate._chapter import (
     NAMES,
     Interpolant,
     at_value,
-    constant_only,
     floating,
     kept,
     like_plain,
     shape_of,
     undefined_where,
 )
+from arraygrad.scipy.interpolate._collocation import knots_of, recorded
 from arraygrad.scipy.interpolate._zeros import zeros_of
 from arraygrad.scipy.linalg import _solve as _declared  # noqa: F401 (declares solve_banded)
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
@@ -235,10 +235,10 @@ class PPoly(_Declared):
             t, c, k = tck
         if np.ndim(raw(c)) > 1:
             raise NotDifferentiable("arraygrad.scipy.interpolate.PPoly.from_spline: one spline at a time is taken")
-        t = np.asarray(constant_only("PPoly.from_spline", "tck", t), dtype=float)
+        t = knots_of(t)
         parts = [NAMES["splev"](t[:-1], (t, floating(c), k), m) / float(math.factorial(m)) for m in range(k, -1, -1)]
         c = ag.stack(parts)
-        return cls(c if c.requires_grad else raw(c), t, extrapolate)
+        return cls(c if recorded(c, t) else raw(c), t, extrapolate)
 
     @classmethod
     def from_bernstein_basis(cls, bp, extrapolate=None):
@@ -432,7 +432,7 @@ def _akima_slopes(y, rise, method):
 
 @CHAPTER.object("interp1d", "x y points", "definition; de Boor, IX, for splines")
 class interp1d(Interpolant):
-    """scipy.interpolate.interp1d, differentiable in y and the points, and in x for the kinds that are no splines."""
+    """scipy.interpolate.interp1d, differentiable in x, y and the points."""
 
     _scipy_class = interpolate.interp1d
 

@@ -12,8 +12,9 @@ from scipy import interpolate
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.interpolate._bsplines import _basis, _linear_map, _lowered
+from arraygrad.scipy.interpolate._bsplines import linear_map
 from arraygrad.scipy.interpolate._chapter import CHAPTER, NAMES, Interpolant, constant_only, floating, shape_of
+from arraygrad.scipy.interpolate._collocation import basis, lowered
 
 __all__ = ["grid_splines", "products"]
 
@@ -32,7 +33,7 @@ def products(knots, degrees, c, points, nu=None, clipped=False):
             if k == 0:
                 c = 0.0 * c
                 break
-            t, moved, k = _lowered(t, moved, k)
+            t, moved, k = lowered(t, moved, k)
             c = ag.moveaxis(moved, 0, axis)
         x, n = points[axis], shape_of(c)[axis]
         values = np.asarray(raw(x))
@@ -42,7 +43,7 @@ def products(knots, degrees, c, points, nu=None, clipped=False):
             values = np.asarray(raw(x))
         at = np.clip(np.searchsorted(t, values, side="right") - 1, k, n - 1)
         places.append(at - k)
-        weights.append(_basis(t, k, x, at))
+        weights.append(basis(t, k, x, at))
     trailing = [1] * (c.ndim - d)
     total = 0.0
     for chosen in itertools.product(*[range(len(w)) for w in weights]):
@@ -168,7 +169,7 @@ def _bisplrep(x, y, z, w=None, xb=None, xe=None, yb=None, ye=None, kx=3, ky=3, t
         return interpolate.bisplrep(x, y, v, w, xb, xe, yb, ye, kx, ky, -1, s, eps, tx, ty, 0, nxest, nyest, quiet)
 
     plain = fitted(raw(z))
-    c = _linear_map(lambda v: fitted(v)[2], floating(z))
+    c = linear_map(lambda v: fitted(v)[2], floating(z))
     return [plain[0], plain[1], c, kx, ky]
 
 
@@ -184,7 +185,7 @@ class _Surface(Interpolant):
         if not z.requires_grad:
             self._c = ag.asarray(plain)
         elif linear:
-            self._c = _linear_map(lambda v: make(v).tck[2], ag.reshape(z, (-1,)))
+            self._c = linear_map(lambda v: make(v).tck[2], ag.reshape(z, (-1,)))
         else:
             name = self._scipy_class.__name__
             raise NotDifferentiable(
@@ -274,7 +275,7 @@ def grid_splines(grid, values, method, flat):
         made = lambda v, places=places: interpolate.make_interp_spline(places, v, k)
         knots.append(made(np.zeros(places.size)).t)
         shape = shape_of(moved)
-        solved = _linear_map(lambda v, made=made: made(v).c, ag.reshape(moved, (shape[0], -1)))
+        solved = linear_map(lambda v, made=made: made(v).c, ag.reshape(moved, (shape[0], -1)))
         c = ag.moveaxis(ag.reshape(solved, shape), 0, axis)
     return products(knots, [k] * d, c, [flat[:, i] for i in range(d)])
 
