@@ -179,6 +179,26 @@ def test_b_splines_in_their_knots(name, k):
     agree(lambda z: f(spline(k, z[:6], z[6:12]), z[12:]), np.concatenate([MOVED, C, at]), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", [*OF_KNOTS, "sproot"])
+def test_second_derivatives_in_the_knots(name):
+    at = np.array([0.8, 1.55, 1.95, 1.99]) if name in ("no extrapolation", "splev, zeros") else AT
+
+    def number(z):
+        if name == "sproot":
+            return (interpolate.sproot(spline(3, z[:6], z[6:12])) ** 2).sum()
+        return OF_KNOTS[name](spline(4, z[:6], z[6:12]), z[12:])
+
+    z = np.concatenate([MOVED, C, at])
+    along = np.cos(3.0 * np.arange(z.size)) / 4.0
+
+    def curvature(h):
+        return (number(z + h * along) - 2.0 * number(z) + number(z - h * along)) / h**2
+
+    slope = ag.grad(number, adopt=True)
+    found = ag.grad(lambda z: (slope(z) * along).sum(), adopt=True)(z) @ along
+    np.testing.assert_allclose(found, (4.0 * curvature(5e-4) - curvature(1e-3)) / 3.0, rtol=1e-4, atol=1e-4)
+
+
 def test_zeros_in_the_knots():
     agree(lambda z: (interpolate.sproot(spline(3, z[:6], z[6:])) ** 2).sum(), np.concatenate([MOVED, C]))
     agree(lambda x: (interpolate.InterpolatedUnivariateSpline(x, Y).roots() ** 2).sum(), X)
@@ -329,6 +349,37 @@ def test_equal_abscissae_are_scipys_error(kind):
         ag.grad(lambda x: interpolate.interp1d(x, Y, kind=kind)(1.0), adopt=True)(np.round(X))
 
 
+@pytest.mark.parametrize("place", ["x", "y"])
+@pytest.mark.parametrize("kind", ["quadratic", "cubic"])
+def test_a_nan_in_the_table_makes_nan_as_scipys_does(kind, place):
+    x, y = X.copy(), np.stack([Y, Y])
+    (x if place == "x" else y[0])[-1] = np.nan
+
+    def f(x, y):
+        return interpolate.interp1d(x, y, kind=kind, bounds_error=False)(AT)[1].sum()
+
+    assert np.isnan(f(x, y))
+    value, gradients = ag.value_and_grad(f, argnums=(0, 1), adopt=True)(x, y)
+    assert np.isnan(value)
+    assert np.all(np.isnan(gradients[0]))
+    assert np.all(np.isnan(gradients[1][1]))
+
+
+@pytest.mark.parametrize("at", [0.31, 4.1])
+def test_a_nan_in_the_table_of_degree_one_stays_at_its_interval(at):
+    y = np.append(np.nan, Y[1:])
+    number = lambda x: interpolate.interp1d(x, y, kind="slinear")(at)
+    if np.isnan(number(X)):
+        assert np.isnan(ag.value_and_grad(number, adopt=True)(X)[0])
+    else:
+        agree(number, X)
+
+
+def test_the_table_of_interp1d_is_recorded():
+    agree(lambda x: (interpolate.interp1d(x, Y, kind="cubic").x ** 2).sum(), X[::-1].copy())
+    agree(lambda y: (interpolate.interp1d(X, y, axis=0).y ** 2 * ROWS.T).sum(), ROWS.T.copy())
+
+
 def test_a_table_of_elements():
     agree(lambda a: interpolate.make_interp_spline([0.0, a, 2.0, 3.0, 4.0], Y[:5])(1.3), 1.1)
     agree(lambda a: interpolate.interp1d([0.0, a, 2.0, 3.0, 4.0], Y[:5], kind="quadratic")(1.3), 1.1)
@@ -361,6 +412,23 @@ REFUSED = {
         lambda x: interpolate.splev(1.3, interpolate.splrep(x, Y, w=np.cos(X) + 1.3)),
         "the derivative is known for s=0",
         lambda x: interpolate.splev(1.3, interpolate.splrep(x, Y, w=np.cos(X) + 1.3, s=0)),
+    ),
+    "periodic splines of recorded complex values": (
+        lambda x: np.real(interpolate.make_interp_spline(X, np.append(x[:6], x[0]) * 1j, bc_type="periodic")(1.3)),
+        "SciPy drops the imaginary part of complex y.*make a spline of the real part and one of the imaginary part",
+        lambda x: interpolate.make_interp_spline(X, np.append(x[:6], x[0]), bc_type="periodic")(1.3),
+    ),
+    "splrep that goes on with knots": (
+        lambda x: interpolate.splev(1.3, interpolate.splrep(x, Y, task=1, s=0.1)),
+        "the derivative is known for s=0, and for inner knots t",
+        lambda x: interpolate.splev(1.3, interpolate.splrep(x, Y, task=-1, t=INNER)),
+    ),
+    "periodic splines of FITPACK": (
+        lambda x: interpolate.splev(1.3, interpolate.splrep(x, np.append(Y[:6], Y[0]), per=1)),
+        r'without full_output and per;.*make_interp_spline\(x, y, k, bc_type="periodic"\)',
+        lambda x: interpolate.splev(
+            1.3, interpolate.make_interp_spline(x, np.append(Y[:6], Y[0]), 3, bc_type="periodic")
+        ),
     ),
     "splprep with s": (
         lambda x: interpolate.splprep([x, Y], s=0.1)[0][1][0][1],

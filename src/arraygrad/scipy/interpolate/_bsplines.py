@@ -241,7 +241,7 @@ def linear_map(coefficients, y):
 @CHAPTER.composition("make_interp_spline", "x y t bc_type", DE_BOOR)
 def make_interp(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=True):
     y = ag.moveaxis(floating(y), axis, 0)
-    plain = interpolate.make_interp_spline(raw(x), raw(y), k, raw(t), raw(bc_type))
+    plain = interpolate.make_interp_spline(raw(x), raw(y), k, raw(t), raw(bc_type), check_finite=check_finite)
     periodic = isinstance(bc_type, str) and bc_type == "periodic"
     if periodic and k > 1 and raw(y).dtype.kind == "c":
         raise NotDifferentiable(

@@ -59,7 +59,8 @@ def _splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, full_ou
     if full_output or per or smoothing or task == 1:
         raise NotDifferentiable(
             "arraygrad.scipy.interpolate.splrep: the derivative is known for s=0, and for inner knots t that you "
-            "choose, without full_output and per; a smoothing spline's knots depend on the data"
+            "choose, without full_output and per; a smoothing spline's knots depend on the data. A periodic spline "
+            'that has one is make_interp_spline(x, y, k, bc_type="periodic")'
         )
     plain = interpolate.splrep(raw(x), raw(y), raw(w), raw(xb), raw(xe), k, task, s, raw(t))
     if recorded(x, w, t, xb, xe):

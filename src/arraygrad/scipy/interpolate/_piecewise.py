@@ -456,7 +456,9 @@ class interp1d(Interpolant):
         degrees = {"slinear": 1, "quadratic": 2, "cubic": 3, "zero": 0}
         degree = degrees.get(kind, kind if isinstance(kind, int) else None)
         if degree is not None:
-            self._spline = NAMES["make_interp_spline"](x, y, k=degree)
+            # Of a nan SciPy makes nan everywhere from degree two on.
+            undefined = degree > 1 and bool(np.any(np.isnan(raw(x))) or np.any(np.isnan(raw(y))))
+            self._spline = self._nan if undefined else NAMES["make_interp_spline"](x, y, k=degree, check_finite=False)
 
     def __call__(self, points):
         if self._is_plain(points):
@@ -481,6 +483,14 @@ class interp1d(Interpolant):
             n = len(shape)
             found = ag.moveaxis(found, list(range(n)), list(range(self._axis, self._axis + n)))
         return found
+
+    x = property(lambda self: self._plain.x if self._is_plain() else self._x)
+    y = property(lambda self: self._plain.y if self._is_plain() else ag.moveaxis(self._y, 0, self._axis))
+
+    def _nan(self, points):
+        """nan, as are the derivatives, at each point."""
+        total = (ag.sum(self._y, axis=0) + ag.sum(self._x)) * np.nan
+        return ag.reshape(points * np.nan, (-1, *[1] * (self._y.ndim - 1))) + total
 
     def _inside(self, points, values, x):
         if self._spline is not None:
