@@ -75,6 +75,9 @@ sample("interpolate.RectBivariateSpline", Z, AT, AT[:3] / 1.5, call=lambda f, z,
 sample("interpolate.RectBivariateSpline", Z, AT, AT / 1.5, **HOW,
        call=lambda f, z, x, y: f(XI, XI[:5], z, kx=2).ev(x, y, dx=1))  # fmt: skip
 
+sample("interpolate.RectBivariateSpline", XI, XI[:5], Z, AT, AT[:3] / 1.5, **HOW,
+       call=lambda f, a, b, z, x, y: f(a, b, z)(x, y))  # fmt: skip
+
 PAIRS = np.stack([AT, AT[::-1] / 1.7], axis=1)
 sample("interpolate.RegularGridInterpolator", XI, XI[:5], Z, PAIRS,
        call=lambda f, x, y, z, at: f((x, y), z)(at), **HOW)  # fmt: skip
@@ -139,6 +142,8 @@ T2 = np.r_[[0.0] * 3, 1.2, 2.2, [3.6] * 3]
 sample("interpolate.NdBSpline", spread(5, 5, 2), PAIRS, call=lambda f, c, at: f((KNOTS, T2), c, (3, 2))(at), **CLOSE)
 sample("interpolate.NdBSpline", spread(5, 5), PAIRS, **CLOSE,
        call=lambda f, c, at: f((KNOTS, T2), c, (3, 2))(at, nu=(1, 1)))  # fmt: skip
+sample("interpolate.NdBSpline", np.array([1.2, 2.2]), spread(5, 5), PAIRS, **CLOSE,
+       call=lambda f, t, c, at: f((KNOTS, np.concatenate([[0.0] * 3, t, [3.6] * 3])), c, (3, 2))(at))  # fmt: skip
 sample(
     "interpolate.NdPPoly", spread(3, 2, 5, 4, 2), *MESH, PAIRS, call=lambda f, c, x, y, at: f(c, (x, y))(at), **CLOSE
 )

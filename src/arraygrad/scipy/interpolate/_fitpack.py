@@ -43,14 +43,26 @@ def fitted_by_fitpack(name, x, y, knots, values, k, w=None, inner=None, ends=(No
         The ends of the interval, numbers or Tensors; None: the first and the last abscissa.
     """
     x = floating(knots_of(x))
-    low, high = (
-        at if one is None else ag.reshape(floating(one), (1,)) for one, at in zip(ends, (x[:1], x[-1:]), strict=True)
-    )
+    low, high = _ends(x, ends)
     if inner is None:
         t = settled(name, not_a_knot(x, k, low, high), knots)
         return t, settled(name, interpolating(x, floating(y), t, k), values)
     t = settled(name, clamped_knots(low, knots_of(inner), high, k), knots)
     return t, least_squares(name, x, floating(y), t, k, None if w is None else knots_of(w), values)
+
+
+def _ends(x, ends):
+    """The ends of the interval as vectors of one number; None: the first and the last abscissa."""
+    return [
+        at if one is None else ag.reshape(floating(one), (1,)) for one, at in zip(ends, (x[:1], x[-1:]), strict=True)
+    ]
+
+
+def _along(name, x, z, knots, k, axis, ends):
+    """(knots, coefficients) of the interpolating splines of FITPACK along an axis of a table."""
+    x = floating(knots_of(x))
+    t = settled(name, not_a_knot(x, k, *_ends(x, ends)), knots)
+    return t, ag.moveaxis(interpolating(x, ag.moveaxis(z, axis, 0), t, k), 0, axis)
 
 
 @CHAPTER.composition("splrep", "x y w xb xe t", DE_BOOR)
@@ -214,24 +226,29 @@ class UnivariateSpline(_Fitted):
         self._fit("UnivariateSpline", x, y, k, ext, make, ends=tuple(bbox))
 
 
-@CHAPTER.object("RectBivariateSpline", "z points", DE_BOOR)
+@CHAPTER.object("RectBivariateSpline", "x y z bbox points", DE_BOOR)
 class RectBivariateSpline(Interpolant):
-    """scipy.interpolate.RectBivariateSpline with s=0, differentiable in z and the points."""
+    """scipy.interpolate.RectBivariateSpline with s=0, differentiable in x, y, z, bbox and the points."""
 
     _scipy_class = interpolate.RectBivariateSpline
 
     def __init__(self, x, y, z, bbox=(None, None, None, None), kx=3, ky=3, s=0, maxit=20):
-        x, y = constant_only("RectBivariateSpline", "x", x), constant_only("RectBivariateSpline", "y", y)
         s = constant_only("RectBivariateSpline", "s", s)
-        if s and has_tensor(z):
+        if s and (has_tensor(z) or recorded(x, y, bbox)):
             raise NotDifferentiable("arraygrad.scipy.interpolate.RectBivariateSpline: the derivative is known for s=0")
         self._remember(x, y, z, list(bbox), kx, ky, s, **({} if maxit == 20 else {"maxit": maxit}))
         self._degrees = (kx, ky)
         self._knots = [np.asarray(t) for t in self._plain.tck[:2]]
         c = floating(z)
         for axis, (places, k, t) in enumerate(zip((x, y), (kx, ky), self._knots, strict=True)):
-            design = interpolate.BSpline.design_matrix(np.asarray(places, dtype=float), t, k).toarray()
+            ends = tuple(bbox)[2 * axis : 2 * axis + 2]
+            if recorded(places, ends):
+                self._knots[axis], c = _along("RectBivariateSpline", places, c, t, k, axis, ends)
+                continue
+            design = interpolate.BSpline.design_matrix(np.asarray(raw(places), dtype=float), t, k).toarray()
             c = ag.moveaxis(ag.tensordot(ag.asarray(np.linalg.inv(design)), c, axes=((1,), (axis,))), 0, axis)
+        if recorded(x, y, bbox):
+            c = settled("RectBivariateSpline", c, self._plain.tck[2].reshape(shape_of(c)))
         self._c = c
 
     def __call__(self, x, y, dx=0, dy=0, grid=True):
@@ -256,8 +273,5 @@ class RectBivariateSpline(Interpolant):
     def _weights(self, axis, points, nu):
         """All B-splines of an axis at the points: a matrix."""
         t, k = self._knots[axis], self._degrees[axis]
-        low, high = t[k], t[-k - 1]
-        values = np.asarray(raw(points))
-        outside = (values < low) | (values > high)
-        points = ag.where(outside, np.clip(values, low, high), points)  # FITPACK goes on with the edge's value
-        return BSpline(t, ag.asarray(np.eye(t.size - k - 1)), k)(points, nu=nu)
+        points = between(points, np.asarray(raw(points)), t[k], t[-k - 1])  # FITPACK goes on with the edge's value
+        return BSpline(t, ag.asarray(np.eye(shape_of(t)[0] - k - 1)), k)(points, nu=nu)
