@@ -36,11 +36,29 @@ sample("interpolate.interp1d", XI, Y, BEYOND, **HOW,
        call=lambda f, x, y, at: f(x, y, bounds_error=False, fill_value=(0.3, 0.7))(at))  # fmt: skip
 for _kind in ("nearest", "nearest-up", "previous", "next", "cubic", "quadratic", "slinear", 5):
     sample("interpolate.interp1d", ROWS.T, AT, call=lambda f, y, at, kind=_kind: f(XI, y, kind=kind)(at), **HOW)
+for _kind in ("cubic", "quadratic", "slinear", 5):
+    sample("interpolate.interp1d", XI, ROWS.T, AT, call=lambda f, x, y, at, kind=_kind: f(x, y, kind=kind)(at), **HOW)
+sample("interpolate.make_interp_spline", XI, ROWS, BEYOND, call=lambda f, x, y, at: f(x, y)(at), **HOW)
+sample("interpolate.make_interp_spline", XI, Y, BEYOND, 0.2, -0.3, **HOW,
+       call=lambda f, x, y, at, a, b: f(x, y, bc_type=([(1, a)], [(1, b)]))(at, 1))  # fmt: skip
 sample("interpolate.make_interp_spline", ROWS, BEYOND, call=lambda f, y, at: f(XI, y)(at), **HOW)
 sample("interpolate.make_interp_spline", Y, AT, call=lambda f, y, at: f(XI, y, k=3, bc_type="natural")(at, 1), **HOW)
 sample("interpolate.make_interp_spline", Y, AT, **HOW,
        call=lambda f, y, at: f(XI, y, bc_type=([(1, 0.2)], [(1, -0.3)])).integrate(at[0], at[3]))  # fmt: skip
 KNOTS = np.r_[[0.0] * 4, 1.8, [3.6] * 4]
+INSIDE = np.array([0.1, 0.7, 1.2, 2.1, 2.9, 3.5])
+WEIGHTS = np.array([1.0, 0.7, 1.3, 0.9, 1.1, 0.8])
+sample("interpolate.make_lsq_spline", INSIDE, Y, AT, 1.8, WEIGHTS, **HOW,
+       call=lambda f, x, y, at, t, w: f(x, y, [0.0] * 4 + [t] + [3.6] * 4, w=w)(at))  # fmt: skip
+sample("interpolate.BSpline", np.array([0.1, 0.8, 1.9, 2.6, 3.5]), spread(5), AT, **HOW,
+       call=lambda f, t, c, at: f(np.concatenate([[0.0, 0.0], t, [3.6, 3.6]]), np.append(c, 0.3), 2)(at))  # fmt: skip
+sample("interpolate.splrep", XI, Y, call=lambda f, x, y: f(x, y, k=4)[1], **HOW)
+sample("interpolate.splrep", INSIDE, Y, 1.8, 0.0, 3.6, **HOW,
+       call=lambda f, x, y, t, a, b: f(x, y, xb=a, xe=b, t=[t])[1])  # fmt: skip
+sample("interpolate.InterpolatedUnivariateSpline", XI, Y, AT, call=lambda f, x, y, at: f(x, y)(at), **HOW)
+sample("interpolate.UnivariateSpline", XI, Y, AT, call=lambda f, x, y, at: f(x, y, s=0, k=4)(at), **HOW)
+sample("interpolate.LSQUnivariateSpline", INSIDE, Y, np.array([1.8]), AT, **HOW,
+       call=lambda f, x, y, t, at: f(x, y, t, bbox=[0.0, 3.6])(at))  # fmt: skip
 sample("interpolate.make_lsq_spline", Y, AT, call=lambda f, y, at: f(XI, y, KNOTS)(at), **HOW)
 sample("interpolate.BSpline", spread(5), BEYOND, call=lambda f, c, at: f(KNOTS, c, 3)(at), **HOW)
 sample("interpolate.BSpline", spread(2, 5), AT, call=lambda f, c, at: f(KNOTS, c, 3, axis=1).derivative()(at), **HOW)
@@ -56,6 +74,9 @@ Z = spread(6, 5, seed=4)
 sample("interpolate.RectBivariateSpline", Z, AT, AT[:3] / 1.5, call=lambda f, z, x, y: f(XI, XI[:5], z)(x, y), **HOW)
 sample("interpolate.RectBivariateSpline", Z, AT, AT / 1.5, **HOW,
        call=lambda f, z, x, y: f(XI, XI[:5], z, kx=2).ev(x, y, dx=1))  # fmt: skip
+
+sample("interpolate.RectBivariateSpline", XI, XI[:5], Z, AT, AT[:3] / 1.5, **HOW,
+       call=lambda f, a, b, z, x, y: f(a, b, z)(x, y))  # fmt: skip
 
 PAIRS = np.stack([AT, AT[::-1] / 1.7], axis=1)
 sample("interpolate.RegularGridInterpolator", XI, XI[:5], Z, PAIRS,
@@ -103,6 +124,10 @@ sample("interpolate.make_smoothing_spline", spread(7), AT,
 sample("interpolate.make_splrep", Y, AT, call=lambda f, y, at: f(XI, y)(at), **CLOSE)
 sample("interpolate.splprep", ROWS.T, call=lambda f, x: tuple(f([x[0], x[1]], u=XI, s=0)[0][1]), **CLOSE)
 sample("interpolate.make_splprep", ROWS.T, AT, call=lambda f, x, at: f([x[0], x[1]], u=XI, s=0)[0](at), **CLOSE)
+sample("interpolate.make_splrep", XI, Y, AT, call=lambda f, x, y, at: f(x, y)(at), **CLOSE)
+sample("interpolate.splprep", ROWS.T, call=lambda f, x: tuple(f([x[0], x[1]], s=0)[0][1]), **CLOSE)
+sample("interpolate.splprep", ROWS.T, XI, call=lambda f, x, u: tuple(f([x[0], x[1]], u=u, s=0)[0][1]), **CLOSE)
+sample("interpolate.make_splprep", ROWS.T, AT, call=lambda f, x, at: f([x[0], x[1]], s=0)[0](at / 4.0), **CLOSE)
 WAVE = np.array([0.7, -0.9, 0.8, -0.4, 0.6, 1.1])
 for _name in ("CubicSpline", "PchipInterpolator", "Akima1DInterpolator"):
     sample(f"interpolate.{_name}", XI, WAVE, call=lambda f, x, y: f(x, y).roots(), **CLOSE)
@@ -117,6 +142,8 @@ T2 = np.r_[[0.0] * 3, 1.2, 2.2, [3.6] * 3]
 sample("interpolate.NdBSpline", spread(5, 5, 2), PAIRS, call=lambda f, c, at: f((KNOTS, T2), c, (3, 2))(at), **CLOSE)
 sample("interpolate.NdBSpline", spread(5, 5), PAIRS, **CLOSE,
        call=lambda f, c, at: f((KNOTS, T2), c, (3, 2))(at, nu=(1, 1)))  # fmt: skip
+sample("interpolate.NdBSpline", np.array([1.2, 2.2]), spread(5, 5), PAIRS, **CLOSE,
+       call=lambda f, t, c, at: f((KNOTS, np.concatenate([[0.0] * 3, t, [3.6] * 3])), c, (3, 2))(at))  # fmt: skip
 sample(
     "interpolate.NdPPoly", spread(3, 2, 5, 4, 2), *MESH, PAIRS, call=lambda f, c, x, y, at: f(c, (x, y))(at), **CLOSE
 )

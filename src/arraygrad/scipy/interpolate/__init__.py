@@ -7,7 +7,7 @@ computes is composed of recorded operations. Methods that have no rule are SciPy
 from scipy import interpolate as _interpolate
 
 from arraygrad.scipy._declare import mirror as _mirror
-from arraygrad.scipy.interpolate import _bsplines, _piecewise, _rational, _scattered, _splinework, _surfaces
+from arraygrad.scipy.interpolate import _bsplines, _fitpack, _piecewise, _rational, _scattered, _splinework, _surfaces
 from arraygrad.scipy.interpolate._chapter import NAMES
 
 globals().update(NAMES)

@@ -13,8 +13,8 @@ import weakref
 import numpy as np
 from scipy import interpolate
 
-from arraygrad.scipy.interpolate._bsplines import _splev
 from arraygrad.scipy.interpolate._chapter import NAMES, Interpolant, floating, has_tensor
+from arraygrad.scipy.interpolate._fitpack import splev
 from arraygrad.scipy.interpolate._surfaces import _Surface
 
 __all__ = ["METHODS", "ours_of"]
@@ -50,7 +50,7 @@ class _Fitted(Interpolant):
     def __call__(self, x, nu=0, ext=None):
         modes = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
         ext = self._plain.ext if ext is None else ext
-        return _splev(x, self._plain._eval_args, nu, modes.get(ext, ext))
+        return splev(x, self._plain._eval_args, nu, modes.get(ext, ext))
 
     def integral(self, a, b):
         return NAMES["splint"](a, b, self._plain._eval_args)

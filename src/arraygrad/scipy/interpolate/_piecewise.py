@@ -21,13 +21,13 @@ from arraygrad.scipy.interpolate._chapter import (
     NAMES,
     Interpolant,
     at_value,
-    constant_only,
     floating,
     kept,
     like_plain,
     shape_of,
     undefined_where,
 )
+from arraygrad.scipy.interpolate._collocation import knots_of, recorded
 from arraygrad.scipy.interpolate._zeros import zeros_of
 from arraygrad.scipy.linalg import _solve as _declared  # noqa: F401 (declares solve_banded)
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
@@ -235,10 +235,10 @@ class PPoly(_Declared):
             t, c, k = tck
         if np.ndim(raw(c)) > 1:
             raise NotDifferentiable("arraygrad.scipy.interpolate.PPoly.from_spline: one spline at a time is taken")
-        t = np.asarray(constant_only("PPoly.from_spline", "tck", t), dtype=float)
+        t = knots_of(t)
         parts = [NAMES["splev"](t[:-1], (t, floating(c), k), m) / float(math.factorial(m)) for m in range(k, -1, -1)]
         c = ag.stack(parts)
-        return cls(c if c.requires_grad else raw(c), t, extrapolate)
+        return cls(c if recorded(c, t) else raw(c), t, extrapolate)
 
     @classmethod
     def from_bernstein_basis(cls, bp, extrapolate=None):
@@ -432,7 +432,7 @@ def _akima_slopes(y, rise, method):
 
 @CHAPTER.object("interp1d", "x y points", "definition; de Boor, IX, for splines")
 class interp1d(Interpolant):
-    """scipy.interpolate.interp1d, differentiable in y and the points, and in x for the kinds that are no splines."""
+    """scipy.interpolate.interp1d, differentiable in x, y and the points."""
 
     _scipy_class = interpolate.interp1d
 
@@ -456,7 +456,9 @@ class interp1d(Interpolant):
         degrees = {"slinear": 1, "quadratic": 2, "cubic": 3, "zero": 0}
         degree = degrees.get(kind, kind if isinstance(kind, int) else None)
         if degree is not None:
-            self._spline = NAMES["make_interp_spline"](x, y, k=degree)
+            # Of a nan SciPy makes nan everywhere from degree two on.
+            undefined = degree > 1 and bool(np.any(np.isnan(raw(x))) or np.any(np.isnan(raw(y))))
+            self._spline = self._nan if undefined else NAMES["make_interp_spline"](x, y, k=degree, check_finite=False)
 
     def __call__(self, points):
         if self._is_plain(points):
@@ -481,6 +483,14 @@ class interp1d(Interpolant):
             n = len(shape)
             found = ag.moveaxis(found, list(range(n)), list(range(self._axis, self._axis + n)))
         return found
+
+    x = property(lambda self: self._plain.x if self._is_plain() else self._x)
+    y = property(lambda self: self._plain.y if self._is_plain() else ag.moveaxis(self._y, 0, self._axis))
+
+    def _nan(self, points):
+        """nan, as are the derivatives, at each point."""
+        total = (ag.sum(self._y, axis=0) + ag.sum(self._x)) * np.nan
+        return ag.reshape(points * np.nan, (-1, *[1] * (self._y.ndim - 1))) + total
 
     def _inside(self, points, values, x):
         if self._spline is not None:

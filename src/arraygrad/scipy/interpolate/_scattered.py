@@ -39,10 +39,7 @@ def _points(xi, ndim):
 
 @CHAPTER.object("RegularGridInterpolator", "points values xi", "definition (multilinear); de Boor (2001), XVII")
 class RegularGridInterpolator(Interpolant):
-    """scipy.interpolate.RegularGridInterpolator, differentiable in the grid, the values and the points.
-
-    Splines ("slinear", "cubic", "quintic") have constant grids.
-    """
+    """scipy.interpolate.RegularGridInterpolator, differentiable in the grid, the values and the points."""
 
     _scipy_class = interpolate.RegularGridInterpolator
 

@@ -17,8 +17,9 @@ from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.interpolate._bsplines import (
     DE_BOOR,
     BSpline,
-    _linear_map,
-    _splev,
+    between,
+    linear_map,
+    make_interp,
     ours_of_constants,
     spline_zeros,
 )
@@ -31,6 +32,8 @@ from arraygrad.scipy.interpolate._chapter import (
     has_tensor,
     shape_of,
 )
+from arraygrad.scipy.interpolate._collocation import chords, knots_of, recorded, settled
+from arraygrad.scipy.interpolate._fitpack import fitted_by_fitpack, splev
 from arraygrad.scipy.interpolate._piecewise import _Declared
 from arraygrad.scipy.interpolate._zeros import IMPLICIT
 
@@ -42,12 +45,12 @@ __all__ = []
 def _split(name, tck):
     """(knots, coefficients without padding, degree) of a tuple or a B-spline, and whether it is a tuple."""
     if isinstance(tck, BSpline) or hasattr(tck, "tck"):
-        return np.asarray(tck.t), tck.c, tck.k, False
+        return knots_of(tck.t), tck.c, tck.k, False
     t, c, k = tck
-    t = np.asarray(constant_only(name, "t", t), dtype=float)
+    t = knots_of(t)
     if isinstance(c, list):
         raise NotDifferentiable(f"arraygrad.scipy.interpolate.{name}: one spline at a time has derivatives")
-    return t, floating(c)[: t.size - k - 1], k, True
+    return t, floating(c)[: shape_of(t)[0] - k - 1], k, True
 
 
 def _made(found, padded, last=0.0):
@@ -55,7 +58,7 @@ def _made(found, padded, last=0.0):
     t, c, k = found.t, found.c, found.k
     if not padded:
         return found
-    more = t.size - shape_of(c)[0]
+    more = shape_of(t)[0] - shape_of(c)[0]
     return t, ag.concat([c, ag.broadcast_to(c[-1:], (more, *shape_of(c)[1:])) * last]), k
 
 
@@ -84,7 +87,7 @@ def _splint(a, b, tck, full_output=0):
     for end in (a, b):
         end = floating(end)
         value = np.asarray(raw(end))
-        ends.append(whole(ag.where((value < low) | (value > high), np.clip(value, low, high), end)))
+        ends.append(whole(between(end, value, low, high)))
     return ends[1] - ends[0]
 
 
@@ -92,7 +95,7 @@ def _splint(a, b, tck, full_output=0):
 def _spalde(x, tck):
     t, c, k, _ = _split("spalde", tck)
     points = floating(x)
-    found = ag.stack([_splev(points, (t, c, k), nu) for nu in range(k + 1)], axis=-1)
+    found = ag.stack([splev(points, (t, c, k), nu) for nu in range(k + 1)], axis=-1)
     return found if points.ndim == 0 else [found[i] for i in range(shape_of(points)[0])]
 
 
@@ -100,6 +103,11 @@ def _spalde(x, tck):
 def _insert(x, tck, m=1, per=0):
     x = constant_only("insert", "x", x)
     t, c, k, padded = _split("insert", tck)
+    if recorded(t):
+        raise NotDifferentiable(
+            "arraygrad.scipy.interpolate.insert: the knots require grad, but have no rule here; the spline with more "
+            "knots is the same function, so splev, splder and splint of the spline as it is give its derivatives"
+        )
     knots = interpolate.insert(x, (t, np.zeros(t.size), k), m, per)[0]
 
     def coefficients(v):
@@ -107,14 +115,14 @@ def _insert(x, tck, m=1, per=0):
             : knots.size - k - 1
         ]
 
-    found = BSpline(knots, _linear_map(coefficients, ag.asarray(c)), k)
+    found = BSpline(knots, linear_map(coefficients, ag.asarray(c)), k)
     return _made(found, padded)
 
 
 @CHAPTER.composition("sproot", "tck", IMPLICIT)
 def _sproot(tck, mest=10):
     t, c, k, _ = _split("sproot", tck)
-    places = interpolate.sproot((t, np.concatenate([np.asarray(raw(c)), np.zeros(k + 1)]), k), mest)
+    places = interpolate.sproot((raw(t), np.concatenate([np.asarray(raw(c)), np.zeros(k + 1)]), k), mest)
     return spline_zeros(places, t, ag.asarray(c), k)
 
 
@@ -135,7 +143,7 @@ def _takes_splines(name, formula):
     NAMES[name] = REGISTRY[f"interpolate.{name}"].function = call
 
 
-for _name, _formula in (("splev", _splev), ("splder", _splder), ("splantider", _splantider), ("splint", _splint),
+for _name, _formula in (("splev", splev), ("splder", _splder), ("splantider", _splantider), ("splint", _splint),
                         ("insert", _insert), ("sproot", _sproot), ("spalde", _spalde)):  # fmt: skip
     _takes_splines(_name, _formula)
 
@@ -144,6 +152,12 @@ for _name, _formula in (("splev", _splev), ("splder", _splder), ("splantider", _
 
 @CHAPTER.composition("make_smoothing_spline", "y", "Woltring (1986); linear in y for given lam")
 def _make_smoothing_spline(x, y, w=None, lam=None, *, axis=0):
+    if recorded(x):
+        raise NotDifferentiable(
+            "arraygrad.scipy.interpolate.make_smoothing_spline: x requires grad, but has no rule here; "
+            "make_lsq_spline(x, y, t), which is another fit, with knots t that you choose, has derivatives in x, and "
+            "so has the spline through all points, make_interp_spline(x, y)"
+        )
     x, w, lam = (constant_only("make_smoothing_spline", n, v) for n, v in (("x", x), ("w", w), ("lam", lam)))
     if lam is None:
         raise NotDifferentiable(
@@ -151,72 +165,87 @@ def _make_smoothing_spline(x, y, w=None, lam=None, *, axis=0):
             "cross-validation chooses depends on it; the derivative is known for given lam"
         )
     y = ag.moveaxis(floating(y), axis, 0)
-    c = _linear_map(lambda v: interpolate.make_smoothing_spline(x, v, w, lam).c, y)
+    c = linear_map(lambda v: interpolate.make_smoothing_spline(x, v, w, lam).c, y)
     t = interpolate.make_smoothing_spline(x, np.zeros(shape_of(y)[0]), w, lam).t
     return BSpline(t, ag.moveaxis(c, 0, axis), 3, True, axis)
 
 
 ours_of_constants("make_smoothing_spline")
 
-FIXED = "a smoothing spline's knots depend on the data; the derivative is known for s=0"
+FIXED = (
+    "a smoothing spline's knots depend on the data; the derivative is known for s=0, and for make_lsq_spline(x, y, t), "
+    "which is another fit, with knots t that you choose"
+)
 
 
-@CHAPTER.composition("make_splrep", "y", DE_BOOR + "; y with s=0")
+@CHAPTER.composition("make_splrep", "x y", DE_BOOR + "; with s=0")
 def _make_splrep(x, y, *, w=None, xb=None, xe=None, k=3, s=0, t=None, nest=None, bc_type=None):
     if s:
         raise NotDifferentiable(f"arraygrad.scipy.interpolate.make_splrep: {FIXED}")
-    x, w, t = (constant_only("make_splrep", n, v) for n, v in (("x", x), ("w", w), ("t", t)))
+    w, t = (constant_only("make_splrep", n, v) for n, v in (("w", w), ("t", t)))
     further = {"w": w, "xb": xb, "xe": xe, "k": k, "s": s, "t": t, "nest": nest}
     further.update({} if bc_type is None else {"bc_type": bc_type})
-    plain = interpolate.make_splrep(x, raw(y), **further)
-    return BSpline(plain.t, _linear_map(lambda v: interpolate.make_splrep(x, v, **further).c, floating(y)), k)
+    plain = interpolate.make_splrep(raw(x), raw(y), **further)
+    if recorded(x):
+        found = make_interp(x, y, k, bc_type=bc_type)
+        c = settled("make_splrep", found._c, plain.c[: shape_of(found._c)[0]])
+        return BSpline(settled("make_splrep", found._t, plain.t), c, k)
+    return BSpline(plain.t, linear_map(lambda v: interpolate.make_splrep(raw(x), v, **further).c, floating(y)), k)
 
 
 ours_of_constants("make_splrep")
 
 
 def _curve(name, x, u, s):
-    """(the coordinates, a row each, the parameter) of a curve whose parameter is given."""
-    if u is None:
-        raise NotDifferentiable(
-            f"arraygrad.scipy.interpolate.{name}: x requires grad, but the parameter made of its lengths has no rule; "
-            "pass u"
-        )
+    """(the coordinates, a row each, the parameter as it is given, and as a vector) of a curve."""
     if s is None or s:
         raise NotDifferentiable(f"arraygrad.scipy.interpolate.{name}: {FIXED}")
     rows = ag.stack([floating(row) for row in x]) if isinstance(x, (list, tuple)) else floating(x)
-    return rows, np.asarray(constant_only(name, "u", u), dtype=float)
+    return rows, None if u is None else np.asarray(raw(u), dtype=float), chords(rows) if u is None else knots_of(u)
 
 
-@CHAPTER.composition("splprep", "x", DE_BOOR + "; with u and s=0")
+@CHAPTER.composition("splprep", "x u ub ue", DE_BOOR + "; with s=0")
 def _splprep(
     x, w=None, u=None, ub=None, ue=None, k=3, task=0, s=None, t=None, full_output=0, nest=None, per=0, quiet=1
 ):
     if full_output or per or task:
         raise NotDifferentiable("arraygrad.scipy.interpolate.splprep: task=0, per=0 and full_output=0 have derivatives")
-    rows, u = _curve("splprep", x, u, s)
-
-    def fitted(v):
-        return interpolate.splprep([v], w, u, ub, ue, k, 0, 0)[0]
-
-    knots = fitted(np.asarray(raw(rows[0])))[0]
-    c = _linear_map(lambda v: fitted(v)[1][0], ag.matrix_transpose(rows))
+    rows, given, u = _curve("splprep", x, u, s)
+    ends = (None, None) if given is None else (ub, ue)  # the lengths go from 0 to 1
+    (knots, values, _), parameter = interpolate.splprep(
+        [*np.asarray(raw(rows))], raw(w), given, raw(ub), raw(ue), k, 0, 0, nest=nest, quiet=quiet
+    )
+    if recorded(u, ends):
+        u = settled("splprep", floating(u), parameter)
+        knots, c = fitted_by_fitpack(
+            "splprep", u, ag.matrix_transpose(rows), knots, np.stack(values, axis=1), k, ends=ends
+        )
+    else:
+        c = linear_map(
+            lambda v: interpolate.splprep([v], raw(w), u, raw(ub), raw(ue), k, 0, 0)[0][1][0], ag.matrix_transpose(rows)
+        )
     return (knots, [c[:, i] for i in range(shape_of(rows)[0])], k), u
 
 
-@CHAPTER.composition("make_splprep", "x", DE_BOOR + "; with u and s=0")
+@CHAPTER.composition("make_splprep", "x u", DE_BOOR + "; with s=0")
 def _make_splprep(x, *, w=None, u=None, ub=None, ue=None, k=3, s=0, t=None, nest=None, bc_type=None):
-    rows, u = _curve("make_splprep", x, u, s)
-    further = {"w": w, "u": u, "ub": ub, "ue": ue, "k": k, "s": s, "t": t, "nest": nest}
+    rows, given, u = _curve("make_splprep", x, u, s)
+    w, t, ub, ue = (constant_only("make_splprep", n, v) for n, v in (("w", w), ("t", t), ("ub", ub), ("ue", ue)))
+    further = {"w": w, "u": given, "ub": ub, "ue": ue, "k": k, "s": s, "t": t, "nest": nest}
     further.update({} if bc_type is None else {"bc_type": bc_type})
-    knots = interpolate.make_splprep(raw(rows), **further)[0].t
+    plain, parameter = interpolate.make_splprep([*np.asarray(raw(rows))], **further)
+    if recorded(u):
+        u = settled("make_splprep", u, parameter)
+        found = make_interp(u, rows, k, axis=1)
+        c = settled("make_splprep", found._c, plain.c)
+        return BSpline(settled("make_splprep", found._t, plain.t), ag.matrix_transpose(c), k, True, 1), u
 
     def coefficients(v):
-        found = interpolate.make_splprep([v, v], **further)[0]
+        found = interpolate.make_splprep([v, v], **{**further, "u": u})[0]
         return found.c[0] if found.c.ndim == 2 and found.c.shape[0] == 2 else found.c[:, 0]
 
-    c = _linear_map(coefficients, ag.matrix_transpose(rows))
-    return BSpline(knots, ag.matrix_transpose(c), k, True, 1), u
+    c = linear_map(coefficients, ag.matrix_transpose(rows))
+    return BSpline(plain.t, ag.matrix_transpose(c), k, True, 1), u
 
 
 CHAPTER.no_rule("knots are constant here", "generate_knots")

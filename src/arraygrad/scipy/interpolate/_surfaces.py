@@ -12,8 +12,17 @@ from scipy import interpolate
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.interpolate._bsplines import _basis, _linear_map, _lowered
-from arraygrad.scipy.interpolate._chapter import CHAPTER, NAMES, Interpolant, constant_only, floating, shape_of
+from arraygrad.scipy.interpolate._bsplines import between, linear_map
+from arraygrad.scipy.interpolate._chapter import (
+    CHAPTER,
+    NAMES,
+    Interpolant,
+    at_value,
+    constant_only,
+    floating,
+    shape_of,
+)
+from arraygrad.scipy.interpolate._collocation import basis, interpolating, knots_of, lowered, not_a_knot, recorded
 
 __all__ = ["grid_splines", "products"]
 
@@ -26,23 +35,22 @@ def products(knots, degrees, c, points, nu=None, clipped=False):
     nu = [0] * d if nu is None else nu
     places, weights = [], []
     for axis in range(d):
-        t, k = np.asarray(knots[axis]), degrees[axis]
+        t, k = knots[axis], degrees[axis]  # an array, or a Tensor of a grid that is recorded
         for _ in range(nu[axis]):
             moved = ag.moveaxis(c, axis, 0)
             if k == 0:
                 c = 0.0 * c
                 break
-            t, moved, k = _lowered(t, moved, k)
+            t, moved, k = lowered(t, moved, k)
             c = ag.moveaxis(moved, 0, axis)
         x, n = points[axis], shape_of(c)[axis]
         values = np.asarray(raw(x))
         if clipped:  # FITPACK goes on with the edge's value
-            outside = (values < t[k]) | (values > t[n])
-            x = ag.where(outside, np.clip(values, t[k], t[n]), x)
+            x = between(x, values, t[k], t[n])
             values = np.asarray(raw(x))
-        at = np.clip(np.searchsorted(t, values, side="right") - 1, k, n - 1)
+        at = np.clip(np.searchsorted(np.asarray(raw(t)), values, side="right") - 1, k, n - 1)
         places.append(at - k)
-        weights.append(_basis(t, k, x, at))
+        weights.append(basis(t, k, x, at))
     trailing = [1] * (c.ndim - d)
     total = 0.0
     for chosen in itertools.product(*[range(len(w)) for w in weights]):
@@ -56,22 +64,22 @@ def products(knots, degrees, c, points, nu=None, clipped=False):
 
 def _outside(knots, degrees, shape, points):
     found = False
-    for t, k, n, x in zip(knots, degrees, shape, points, strict=False):
-        values = np.asarray(raw(x))
+    for knots_of_one, k, n, x in zip(knots, degrees, shape, points, strict=False):
+        t, values = np.asarray(raw(knots_of_one)), np.asarray(raw(x))
         found = found | (values < t[k]) | (values > t[n])
     return found
 
 
-@CHAPTER.object("NdBSpline", "c points", DE_BOOR)
+@CHAPTER.object("NdBSpline", "t c points", DE_BOOR)
 class NdBSpline(Interpolant):
-    """scipy.interpolate.NdBSpline, differentiable in the coefficients and the points."""
+    """scipy.interpolate.NdBSpline, differentiable in the knots, the coefficients and the points."""
 
     _scipy_class = getattr(interpolate, "NdBSpline", None)
 
     def __init__(self, t, c, k, *, extrapolate=None):
-        t = constant_only("NdBSpline", "t", t)
-        self._remember(t, c, k, extrapolate=extrapolate)
-        self._knots = [np.asarray(one, dtype=float) for one in t]
+        t = tuple(t)
+        self._remember(t if recorded(t) else raw(t), c, k, extrapolate=extrapolate)
+        self._knots = [knots_of(one) for one in t]
         self._degrees = [int(one) for one in np.broadcast_to(k, len(t))]
         self._c, self._extrapolate = floating(c), True if extrapolate is None else extrapolate
 
@@ -87,7 +95,10 @@ class NdBSpline(Interpolant):
         if not (self._extrapolate if extrapolate is None else extrapolate):
             outside = _outside(self._knots, self._degrees, shape_of(self._c), points)
             found = ag.where(outside.reshape((-1, *[1] * (found.ndim - 1))), np.nan, found)
-        return ag.reshape(found, (*shape_of(xi)[:-1], *shape_of(self._c)[d:]))
+        found = ag.reshape(found, (*shape_of(xi)[:-1], *shape_of(self._c)[d:]))
+        if not recorded(self._knots):
+            return found
+        return at_value(found, self._plain(np.asarray(raw(xi)), nu=nu, extrapolate=extrapolate))
 
 
 @CHAPTER.object("NdPPoly", "c x points", "definition")
@@ -133,7 +144,7 @@ class NdPPoly(Interpolant):
 @CHAPTER.composition("bisplev", "x y tck", DE_BOOR)
 def _bisplev(x, y, tck, dx=0, dy=0):
     tx, ty, c, kx, ky = tck
-    tx, ty = (np.asarray(constant_only("bisplev", "t", t), dtype=float) for t in (tx, ty))
+    tx, ty = knots_of(tx), knots_of(ty)
     x, y = (floating(v) for v in (x, y))
     found = _on_grid(tx, ty, floating(c), kx, ky, ag.reshape(x, (-1,)), ag.reshape(y, (-1,)), dx, dy)
     m, n = shape_of(found)
@@ -141,7 +152,7 @@ def _bisplev(x, y, tck, dx=0, dy=0):
 
 
 def _table(tx, ty, c, kx, ky):
-    return ag.reshape(c, (tx.size - kx - 1, ty.size - ky - 1))
+    return ag.reshape(c, (shape_of(tx)[0] - kx - 1, shape_of(ty)[0] - ky - 1))
 
 
 def _on_grid(tx, ty, c, kx, ky, x, y, dx=0, dy=0):
@@ -168,7 +179,7 @@ def _bisplrep(x, y, z, w=None, xb=None, xe=None, yb=None, ye=None, kx=3, ky=3, t
         return interpolate.bisplrep(x, y, v, w, xb, xe, yb, ye, kx, ky, -1, s, eps, tx, ty, 0, nxest, nyest, quiet)
 
     plain = fitted(raw(z))
-    c = _linear_map(lambda v: fitted(v)[2], floating(z))
+    c = linear_map(lambda v: fitted(v)[2], floating(z))
     return [plain[0], plain[1], c, kx, ky]
 
 
@@ -184,7 +195,7 @@ class _Surface(Interpolant):
         if not z.requires_grad:
             self._c = ag.asarray(plain)
         elif linear:
-            self._c = _linear_map(lambda v: make(v).tck[2], ag.reshape(z, (-1,)))
+            self._c = linear_map(lambda v: make(v).tck[2], ag.reshape(z, (-1,)))
         else:
             name = self._scipy_class.__name__
             raise NotDifferentiable(
@@ -269,12 +280,16 @@ def grid_splines(grid, values, method, flat):
     k = _DEGREES[method]
     c, knots = values, []
     for axis, places in enumerate(grid):
-        places = np.asarray(constant_only("RegularGridInterpolator", "points", places), dtype=float)
         moved = ag.moveaxis(c, axis, 0)
+        if recorded(places):
+            knots.append(not_a_knot(places, k))
+            c = ag.moveaxis(interpolating(places, moved, knots[-1], k), 0, axis)
+            continue
+        places = np.asarray(raw(places), dtype=float)
         made = lambda v, places=places: interpolate.make_interp_spline(places, v, k)
         knots.append(made(np.zeros(places.size)).t)
         shape = shape_of(moved)
-        solved = _linear_map(lambda v, made=made: made(v).c, ag.reshape(moved, (shape[0], -1)))
+        solved = linear_map(lambda v, made=made: made(v).c, ag.reshape(moved, (shape[0], -1)))
         c = ag.moveaxis(ag.reshape(solved, shape), 0, axis)
     return products(knots, [k] * d, c, [flat[:, i] for i in range(d)])
 
