@@ -30,6 +30,7 @@ from arraygrad.scipy.interpolate._collocation import (
     augmented,
     evaluated,
     interpolating,
+    is_settled,
     knots_of,
     least_squares,
     lowered,
@@ -42,9 +43,19 @@ from arraygrad.scipy.interpolate._collocation import (
 from arraygrad.scipy.interpolate._piecewise import Polynomials
 from arraygrad.scipy.interpolate._zeros import zeros_of
 
-__all__ = ["DE_BOOR", "BSpline", "between", "linear_map", "make_interp", "ours_of_constants", "spline_zeros"]
+__all__ = [
+    "DE_BOOR",
+    "BSpline",
+    "between",
+    "linear_map",
+    "make_interp",
+    "of_values",
+    "ours_of_constants",
+    "spline_zeros",
+]
 
 DE_BOOR = "de Boor (2001), IX, X"
+_DENSE = 32  # the coefficients of more values are the solution of a banded system, not a matrix times them
 
 
 @CHAPTER.object("BSpline", "t c points", DE_BOOR)
@@ -238,6 +249,18 @@ def linear_map(coefficients, y):
     return found + start.reshape((-1, *[1] * (y.ndim - 1)))
 
 
+def of_values(coefficients, x, y, knots, k, value, ends=((), ())):
+    """The coefficients of an interpolating spline of constant abscissae, `coefficients(y)`, which are linear in y.
+
+    `value` are SciPy's. Of many values they are the solution of a banded system, if that has it.
+    """
+    if shape_of(y)[0] > _DENSE:
+        found = interpolating(x, y, knots, k, *ends)
+        if is_settled(found, value):
+            return at_value(found, np.asarray(value))
+    return linear_map(coefficients, y)
+
+
 @CHAPTER.composition("make_interp_spline", "x y t bc_type", DE_BOOR)
 def make_interp(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=True):
     y = ag.moveaxis(floating(y), axis, 0)
@@ -265,7 +288,10 @@ def make_interp(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=True):
             lambda v: interpolate.make_interp_spline(raw(x), np.concatenate([v, v[:1]]), k, raw(t), bc_type).c, y[:-1]
         )
     else:
-        c = linear_map(lambda v: interpolate.make_interp_spline(raw(x), v, k, raw(t), raw(bc_type)).c, y)
+        c = of_values(
+            lambda v: interpolate.make_interp_spline(raw(x), v, k, raw(t), raw(bc_type)).c,
+            *(raw(x), y, knots, k, plain.c, _end_conditions(raw(bc_type), shape_of(y)[1:])),
+        )
     return BSpline(knots, ag.moveaxis(c, 0, axis), k, plain.extrapolate, axis)
 
 

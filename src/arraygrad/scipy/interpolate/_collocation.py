@@ -20,8 +20,8 @@ from arraygrad.scipy.linalg import _solve as _declared  # noqa: F401 (declares s
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
 
 __all__ = [
-    "augmented", "basis", "chords", "clamped_knots", "evaluated", "interpolating", "knots_of", "least_squares",
-    "lowered", "not_a_knot", "periodic_coefficients", "periodic_knots", "recorded", "settled",
+    "augmented", "basis", "chords", "clamped_knots", "evaluated", "interpolating", "is_settled", "knots_of",
+    "least_squares", "lowered", "not_a_knot", "periodic_coefficients", "periodic_knots", "recorded", "settled",
 ]  # fmt: skip
 
 
@@ -248,8 +248,13 @@ def settled(name, found, value):
     NotDifferentiable
         If it has not: SciPy has computed another spline than the formula describes.
     """
+    if not is_settled(found, value):
+        raise _another_spline(name)
+    return at_value(found, np.asarray(value))
+
+
+def is_settled(found, value):
+    """Whether what a formula has `found` is SciPy's value, but for rounding."""
     value = np.asarray(value)
     size = np.max(np.abs(value), initial=0.0)
-    if shape_of(found) != value.shape or not np.allclose(np.asarray(raw(found)), value, rtol=1e-3, atol=1e-3 * size):
-        raise _another_spline(name)
-    return at_value(found, value)
+    return shape_of(found) == value.shape and np.allclose(np.asarray(raw(found)), value, rtol=1e-3, atol=1e-3 * size)

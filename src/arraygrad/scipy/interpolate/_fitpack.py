@@ -13,7 +13,7 @@ from scipy import interpolate
 import arraygrad as ag
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.interpolate._bsplines import DE_BOOR, BSpline, between, linear_map, spline_zeros
+from arraygrad.scipy.interpolate._bsplines import DE_BOOR, BSpline, between, linear_map, of_values, spline_zeros
 from arraygrad.scipy.interpolate._chapter import CHAPTER, Interpolant, constant_only, floating, has_tensor, shape_of
 from arraygrad.scipy.interpolate._collocation import (
     clamped_knots,
@@ -83,7 +83,11 @@ def _splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, full_ou
     def coefficients(v):
         return interpolate.splrep(raw(x), v, raw(w), raw(xb), raw(xe), k, task, s, raw(t))[1]
 
-    return plain[0], linear_map(coefficients, floating(y)), k
+    if w is not None or t is not None:
+        return plain[0], linear_map(coefficients, floating(y)), k
+    n = plain[0].size - k - 1
+    c = of_values(lambda v: coefficients(v)[:n], raw(x), floating(y), plain[0], k, plain[1][:n])
+    return plain[0], ag.concat([c, ag.asarray(np.zeros(plain[1].size - n))]), k
 
 
 @CHAPTER.composition("splev", "x tck", DE_BOOR)
@@ -127,7 +131,10 @@ class _Fitted(Interpolant):
         if recorded(x, w, inner, ends):
             self._t, self._c = fitted_by_fitpack(name, x, y, self._t, c[:n], k, w, inner, ends)
         elif recorded(y):
-            self._c = linear_map(lambda v: make(v)._eval_args[1][:n], floating(y))
+            fit = lambda v: make(v)._eval_args[1][:n]
+            whole = w is None and inner is None
+            y = floating(y)
+            self._c = of_values(fit, raw(x), y, self._t, k, c[:n]) if whole else linear_map(fit, y)
         else:
             self._c = ag.asarray(c[:n])
 
