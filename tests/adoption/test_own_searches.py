@@ -152,7 +152,49 @@ def by_steps(a, lo, hi):
     return x
 
 
+def by_a_buffer(a, lo, hi):
+    lo, hi, k = lo + np.zeros(1), hi + np.zeros(1), np.zeros(1)
+    for _ in range(60):
+        m = (lo + hi) / 2
+        k[:] = m * m - a
+        hi, lo = np.where(k > 0.0, m, hi), np.where(k > 0.0, lo, m)
+    return lo[0]
+
+
+def by_rows(a, lo, hi):
+    lo, hi, k = lo + np.zeros(2), hi + np.zeros(2), np.empty((2, 2))
+    for _ in range(60):
+        m = (lo + hi) / 2
+        k[0], k[1] = lo * lo - a, m * m - a
+        other = np.sign(k[0]) != np.sign(k[1])
+        hi, lo = np.where(other, m, hi), np.where(other, lo, m)
+    return lo[0]
+
+
+def by_an_output(a, lo, hi):
+    lo, hi, k = lo + np.zeros(1), hi + np.zeros(1), np.zeros(1)
+    for _ in range(60):
+        m = (lo + hi) / 2
+        np.subtract(m * m, a, out=k)
+        hi, lo = np.where(k > 0.0, m, hi), np.where(k > 0.0, lo, m)
+    return lo[0]
+
+
+def by_masks_in_place(a, lo, hi):
+    lo, hi, k = lo + np.zeros(1), hi + np.zeros(1), np.zeros(1)
+    x = (lo + hi) / 2
+    todo = np.array([True])
+    for _ in range(60):
+        k[todo] = x[todo] ** 2
+        high = (k > a) & todo
+        np.copyto(hi, x, where=high)
+        np.copyto(lo, x, where=~high & todo)
+        np.copyto(x, (lo + hi) / 2, where=todo)
+    return x[0]
+
+
 SEARCHES = [
+    by_a_buffer, by_rows, by_an_output, by_masks_in_place,
     by_a_conditional, by_an_if, by_a_product, by_signs, by_numpy, until_narrow, until_close, by_golden_section,
     by_thirds, by_min, by_recursion, by_where, by_masks, by_steps,
 ]  # fmt: skip
