@@ -1,8 +1,8 @@
 """The code of a function with other expressions, where an array is made or asked that no stand-in is called for.
 
 May import: adoption.exchange, adoption.filled_caches, adoption.fresh, adoption.identity_comparisons,
-adoption.one_value_caches, adoption.table, adoption.text_names, adoption.written, autograd.python_numbers, core.tensor,
-numpy_api.arrays, the standard library, numpy.
+adoption.one_value_caches, adoption.syntax_of_code, adoption.table, adoption.text_names, adoption.written,
+autograd.python_numbers, core.tensor, numpy_api.arrays, the standard library, numpy.
 
 Note [Code that is rewritten]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -29,17 +29,11 @@ that the search finds have other code while the call runs, made of their source:
 Guarded by tests/adoption/test_rewritten_code.py.
 """
 
-import __future__
-
 import ast
-import copy
 import dis
-import inspect
-import linecache
 import sys
 import types
 import typing
-import warnings
 
 import numpy
 
@@ -48,6 +42,7 @@ from arraygrad.adoption.filled_caches import Caches, item, key_made, looked_up, 
 from arraygrad.adoption.fresh import fresh, references, references_shown, set_counts
 from arraygrad.adoption.identity_comparisons import codes_of
 from arraygrad.adoption.one_value_caches import OneValue, asked, may_keep
+from arraygrad.adoption.syntax_of_code import compiled, syntax_of
 from arraygrad.adoption.table import stand_in_for
 from arraygrad.adoption.text_names import METHODS, holds_text, rows_of, tell_method
 from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of
@@ -60,7 +55,6 @@ __all__ = ["rewritten", "set_libraries"]
 _FUNCTIONS = frozenset(("dot", "clip", "searchsorted"))  # the functions of NumPy of these names take Tensors
 _METHODS = _FUNCTIONS | METHODS | {"astype"}
 _PUTS = frozenset(("append", "insert", "setdefault"))  # of lists and dicts
-_FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 _SHOWN = frozenset(("T", "mT", "flat", "real", "imag"))
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 _FRESH, _METHOD = "arraygrad: fresh", "arraygrad: method"
@@ -147,7 +141,7 @@ def _rewritten(code, namespace):
     if not _may_gain(code, namespace):
         return code
     try:
-        found = _found(code, namespace)
+        found = syntax_of(code, namespace)
     except (SyntaxError, ValueError, IndentationError, OSError, TypeError, RecursionError):
         return code
     if found is None:
@@ -168,7 +162,7 @@ def _rewritten(code, namespace):
     if not change.changes:
         return code
     ast.fix_missing_locations(tree)
-    other = _compiled(tree, code)
+    other = compiled(tree, code)
     if other is None or other.co_freevars != code.co_freevars:
         return code
     return _with_functions(other, change.looked)
@@ -277,145 +271,6 @@ def _written_attributes(namespace):
             found.update([name for name in targets_of(code) if isinstance(name, str)])
         known = _attributes[id(namespace)] = (len(namespace), frozenset(found))
     return known[1]
-
-
-def _found(code, namespace):
-    """(a module with nothing but the function in what surrounds it, the function) as trees; None: not known."""
-    for node in _sources(code, namespace):
-        tree = _surrounded(node, code)
-        for imports in _imports(code.co_filename, namespace):
-            tree.body[:-1] = imports
-            if _compiled(tree, code) == code:
-                return tree, node
-    return None
-
-
-def _sources(code, namespace):
-    """The syntax that may be that of a function."""
-    if not code.co_qualname.endswith(code.co_name):
-        return
-    lines = linecache.getlines(code.co_filename, namespace)
-    first = code.co_firstlineno - 1
-    if not 0 <= first < len(lines):
-        return
-    if code.co_name == "<lambda>":
-        for node in _lambdas(code.co_filename, lines).get(code.co_firstlineno, ()):
-            yield copy.deepcopy(node)  # it will be changed
-        return
-    last = _last_lines(code.co_filename, lines).get((code.co_firstlineno, code.co_name))
-    block = "".join(inspect.getblock(lines[first:]) if last is None else lines[first:last])
-    indented = block[:1] in " \t"
-    tree = ast.parse("if 1:\n" * indented + block)
-    node = tree.body[0].body[0] if indented else tree.body[0]
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
-        ast.increment_lineno(node, first - indented)
-        yield node
-
-
-def _last_lines(filename, lines):
-    """{(first line, that of a decorator too; name): last line} of the functions of a file."""
-    known = _lasts.get(filename)
-    if known is None or known[0] is not lines:
-        if len(_lasts) > _MANY:
-            _lasts.clear()
-        found = {}
-        try:
-            waiting = list(ast.parse("".join(lines)).body)
-        except (SyntaxError, ValueError):  # part of a file, as a cell of a notebook with commands of its own
-            waiting = []
-        while waiting:  # statements alone: expressions hold no function but lambdas
-            node = waiting.pop()
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-                found[first, node.name] = node.end_lineno
-            for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-                waiting += getattr(node, name, ())
-        known = _lasts[filename] = (lines, found)
-    return known[1]
-
-
-_lasts: dict = {}  # name of a file -> (its lines, where its functions end)
-
-
-def _lambdas(filename, lines):
-    """{line: the syntax of the lambdas that begin there} of a file."""
-    known = _parsed.get(filename)
-    if known is None or known[0] is not lines:
-        if len(_parsed) > _MANY:
-            _parsed.clear()
-        found = {}
-        for node in ast.walk(ast.parse("".join(lines))):
-            if isinstance(node, ast.Lambda):
-                found.setdefault(node.lineno, []).append(node)
-        known = _parsed[filename] = (lines, found)
-    return known[1]
-
-
-_parsed: dict = {}  # name of a file -> (its lines, the lambdas in it)
-
-
-def _surrounded(node, code):
-    """A module with nothing but a function in the functions and classes that it is in."""
-    parts = code.co_qualname.split(".")
-    at = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
-    outer = ast.copy_location(ast.Expr(node), node) if isinstance(node, ast.Lambda) else node
-    free = [name for name in code.co_freevars if name != "__class__"]
-    for i in range(len(parts) - 2, -1, -1):
-        if parts[i] == "<locals>":
-            continue
-        if parts[i + 1] == "<locals>":
-            given = [ast.Assign([ast.Name(name, ast.Store(), **at)], ast.Constant(None, **at), **at) for name in free]
-            free = []
-            nothing = ast.arguments([], [], None, [], [], None, [])
-            outer = ast.FunctionDef(parts[i], nothing, [*given, outer], [], None, None, **at)
-        else:
-            outer = ast.ClassDef(parts[i], [], [], [outer], [], **at)
-        if sys.version_info >= (3, 12):
-            outer.type_params = []
-    return ast.Module([outer], [])  # the syntax of the function has its places
-
-
-def _imports(filename, namespace):
-    """The imports of a module, without and with those that are indented: calls of what is imported have other code."""
-    known = _imported.get(filename)
-    lines = linecache.getlines(filename, namespace)
-    if known is None or known[0] is not lines:
-        if len(_imported) > _MANY:
-            _imported.clear()
-        top, inner = [], []
-        for i, line in enumerate(lines):
-            if not line.lstrip().startswith(("import ", "from ")):
-                continue
-            for n in range(1, 100):
-                text = "".join(lines[i : i + n]).lstrip()
-                try:
-                    (top if line[0] in "if" else inner).append(ast.parse(text).body[0])
-                except SyntaxError:
-                    if i + n < len(lines) and ("(" in text or text.rstrip().endswith("\\")):
-                        continue
-                break
-        top = [one for one in top if getattr(one, "module", None) != "__future__"]
-        known = _imported[filename] = (lines, (top, top + inner))
-    return known[1]
-
-
-_imported: dict = {}  # name of a file -> (its lines, the imports in it)
-
-
-def _compiled(tree, code):
-    """The code of the function in a tree; None if it is not there."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            waiting = [compile(tree, code.co_filename, "exec", code.co_flags & _FLAGS, True)]
-        except (SyntaxError, ValueError):
-            return None
-    while waiting:
-        one = waiting.pop()
-        if one.co_name == code.co_name and one.co_firstlineno == code.co_firstlineno:
-            return one
-        waiting += [inner for inner in one.co_consts if isinstance(inner, types.CodeType)]
-    return None
 
 
 def _with_functions(code, looked=()):
@@ -790,7 +645,7 @@ def _counted():
         tree = ast.parse(f"def probe():\n    made = {call}\n    return made\n")
         change = _Change({("name", "made")}, frozenset(), {})
         tree = ast.fix_missing_locations(change.visit(tree))
-        code = _compiled(tree, types.SimpleNamespace(co_name="probe", co_firstlineno=1, co_filename="", co_flags=0))
+        code = compiled(tree, types.SimpleNamespace(co_name="probe", co_firstlineno=1, co_filename="", co_flags=0))
         constants = [count if one == text else one for one in code.co_consts]
         found.append(types.FunctionType(code.replace(co_consts=tuple(constants)), names)())
     return found
