@@ -16,8 +16,8 @@
 # smallest one decides: the factors, where there are any.
 # What says which of several values is the smallest (argmin, argsort) decides between the two smallest ones.
 # A Tensor keeps its graph alive, and with that the arrays of the program. So most margins are kept as plain values, of
-# large arrays a sample of their elements. `recorded` and `recent` have the few whose derivatives are asked for, with the
-# edges that they have then: the program may write into what it compared, `k[:] = f(m)`, and compare it again.
+# large arrays a sample of their elements. `recorded` and `recent` have the few whose derivatives are asked for, each
+# with the edge that it has then: the program may write into what it compared, `k[:] = f(m)`, and compare it again.
 # Guarded by tests/adoption/test_own_searches.py.
 #
 # Note [Values that are equal]
