@@ -2,7 +2,7 @@
 
 May import: adoption.builtin_answers, adoption.either, adoption.exchange, adoption.objects, adoption.scalar_names,
 adoption.table, adoption.testing_names, adoption.text_names, adoption.of_lists, core.inplace, core.number_lists,
-core.constructors, core.tensor, numpy_api.arrays, numpy_api.loops, numpy_api.rearranging, numpy.
+core.constructors, core.tensor, numpy_api.arrays, numpy_api.loops, numpy_api.rearranging, numpy_api.records, numpy.
 """
 
 import collections
@@ -40,6 +40,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors, of_objects
 from arraygrad.numpy_api.loops import Broadcast, Enumerated
 from arraygrad.numpy_api.rearranging import Vectorize, as_strided, asarray_chkfinite, require
+from arraygrad.numpy_api.records import fromarrays
 
 __all__ = ["CREATION", "install", "module_of"]
 
@@ -382,6 +383,14 @@ class _Enumerated(Enumerated):
         super().__init__(gathered(arr))
 
 
+@functools.wraps(numpy.rec.fromarrays)
+def _fromarrays(arrayList, *args, **kwargs):
+    arrays = [gathered(a) for a in arrayList] if makes_tensors() else arrayList
+    if any(isinstance(a, Tensor) and a.requires_grad for a in arrays):
+        return fromarrays(arrays, *args, **kwargs)
+    return numpy.rec.fromarrays(arrays, *args, **kwargs)
+
+
 class _Grids:
     """numpy.mgrid; with Tensors among the ends of several axes the grids of numpy.ogrid, spread and stacked."""
 
@@ -448,6 +457,7 @@ def install():
     stand_in(numpy.isscalar, _isscalar)
     stand_in(numpy.block, _array_of(numpy.block))
     stand_in(numpy.poly1d, EitherClass(numpy.poly1d, _poly1d))
+    stand_in(numpy.rec.fromarrays, _fromarrays)
     stand_in(numpy.broadcast, EitherClass(numpy.broadcast, _Broadcast))
     stand_in(numpy.ndenumerate, EitherClass(numpy.ndenumerate, _Enumerated))
     for joined, columns in ((numpy.r_, False), (numpy.c_, True)):
@@ -459,7 +469,12 @@ def install():
             if hasattr(function, "_implementation") and function not in CREATION and function is not numpy.block:
                 stand_in(function, _of_lists(function, prefix + name))
     stand_in(numpy.broadcast_to, _array_of(stand_in_for(numpy.broadcast_to)))
-    for module in (*[module for module, _ in _MODULES[1:]], numpy.lib, numpy):  # numpy last: it holds the others
+    for module in (
+        *[module for module, _ in _MODULES[1:]],
+        numpy.lib,
+        numpy.rec,
+        numpy,
+    ):  # numpy last: it holds the others
         stand_in(module, module_of(module))
     CALLED[id(numpy)] = module_of(numpy)
     CALLED[id(numpy)].ndarray = CALLED[id(numpy.ndarray)] = _ndarray
