@@ -3,14 +3,10 @@ from typing import Any
 
 from typing_extensions import disjoint_base
 
-from arraygrad.backends.cuda.gradients import CudaGradients as CudaGradients
+from arraygrad.backends.cuda.following import CudaFollowing as CudaFollowing
 
 @disjoint_base
-class AheadPlan:
-    ...
-
-@disjoint_base
-class CudaArrays(CudaGradients):
+class CudaArrays(CudaFollowing):
     def add(self, a: Any, b: Any) -> Any: ...
     def add_into(self, a: Any, b: Any) -> Any: ...
     def begin(self, meta: Any) -> Any: ...
