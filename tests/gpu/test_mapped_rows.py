@@ -1,8 +1,8 @@
 """Launches that go on to the rows of what they write, forward and backward: the same as by CuPy's functions and NumPy.
 
 Whatever a program does between the operations of a loss, values and gradients are those of the same program over
-NumPy, and those after `set_prepared(False)` and `set_fused(False)`. Runs on a device, and on the stand-in by test_device_tests.py. Imports the
-public names of arraygrad and the CuPy backend's switches.
+NumPy, and those after `set_prepared(False)` and `set_fused(False)`. Runs on a device, and on the stand-in by
+test_device_tests.py. Imports the public names of arraygrad and the CuPy backend's switches.
 """
 
 import threading
