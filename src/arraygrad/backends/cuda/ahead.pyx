@@ -107,7 +107,9 @@ cdef class Ahead:
                 self.followers.clear()
                 self.vain.clear()
             steps = (*watched[2], (op, how))
-            self.followers[watched[1]] = steps
+            known = self.followers.get(watched[1])
+            if type(known) is not tuple or (<tuple>known)[:len(steps)] != steps:
+                self.followers[watched[1]] = steps
             if type(watched[1]) is tuple:
                 self.watched = (None, watched[1], steps)
         return None
