@@ -161,9 +161,7 @@ cdef class CudaGradients(CudaMatrices):
         cdef object held
         if child is None or child.rflags & (RUN_OWNED | RUN_PARTIAL) != RUN_OWNED:
             return None
-        if (<GraphTask>thread_state().task).careful:
-            return None
-        held = child.g0
+        held = child.g0                 # no array where gradients of other streams wait, too, or their order counts
         if type(held) is not self.array_type or held.shape != shape or held.dtype != dtype:
             return None
         if held.data.device_id != self.launcher.current_device() or not self.launcher.contiguous(held):
