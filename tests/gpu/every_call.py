@@ -32,7 +32,7 @@ def line(n):
 
 def matrix_of(x):
     """A symmetric sparse matrix with the elements of x."""
-    package = "arraygrad" if hasattr(x, "requires_grad") else "cupyx"
+    package = "arraygrad" if isinstance(x, ag.Tensor) else "cupyx"
     return importlib.import_module(f"{package}.scipy.sparse").csr_matrix(x + x.T)
 
 
@@ -113,6 +113,11 @@ def parts_of(found):
     return [found.toarray() if hasattr(found, "tocsr") else found]
 
 
+def raw(value):
+    """The array of a Tensor. To adopted code hasattr and getattr answer as for a plain array, which has no `array`."""
+    return value.array if isinstance(value, ag.Tensor) else value
+
+
 def weighted(cupy, found):
     """The sum of all inexact elements of some results, each by a weight of its own, real and imaginary parts apart."""
     total = 0.0
@@ -124,7 +129,7 @@ def weighted(cupy, found):
         kind = np.dtype(part.dtype).kind
         for j, real in enumerate((part.real, part.imag) if kind == "c" else (part,) if kind == "f" else ()):
             weights = np.cos(np.arange(np.prod(real.shape)) * 1.3 + k + j).reshape(real.shape)
-            on_host = isinstance(getattr(real, "array", real), np.ndarray | np.generic)
+            on_host = isinstance(raw(real), np.ndarray | np.generic)
             term = (real * (weights if on_host else cupy.asarray(weights))).sum()
             term = float(term) if on_host and not isinstance(term, ag.Tensor) else term
             total = total + (ag.to_backend(term, "cupy") if on_host and isinstance(term, ag.Tensor) else term)
@@ -133,7 +138,7 @@ def weighted(cupy, found):
 
 def number(value):
     """A number of whatever kind as a float."""
-    value = getattr(value, "array", value)
+    value = raw(value)
     return float(value.get() if hasattr(value, "get") else value)
 
 

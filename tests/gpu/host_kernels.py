@@ -92,12 +92,18 @@ def prepared_text(number, spec, kinds, ndim=0, wide=False):
     )
 
 
-def row_text(name, dtype):
-    """C++ of one row kernel and of what launches it, in a namespace of its own."""
+def row_text(name, dtype, text=None):
+    """C++ of one row kernel, or of a `text` that has `arraygrad_<name>`, and of what launches it, in a namespace."""
     letter = np.dtype(dtype).char
-    text = re.sub(r"extern __shared__ double ag_shared\[\];", "", source(name, dtype)).replace('extern "C"', "")
+    text = (source(name, dtype) if text is None else text).replace(PREAMBLE, "").replace('extern "C"', "")
+    text = re.sub(r"extern __shared__ double ag_shared\[\];", "", text)
     parameters = re.search(rf"void arraygrad_{name}\((.*?)\) {{", text, re.S).group(1)
     names = [p.split()[-1].lstrip("*") for p in parameters.split(",")]
+    structure = re.search(r"struct (ag_layout\w+)", text)
+    if structure:
+        kind = f"{name}_{letter}::{structure.group(1)}"
+        parameters = parameters.replace(f"const {structure.group(1)} layout_", "const void* layout_at_")
+        names[-1] = f"*static_cast<const {kind}*>(layout_at_)"
     return (
         f"namespace {name}_{letter} {{\n{text}\n}}\n"
         f'extern "C" void r_{name}_{letter}(int blocks_, int wide_, int deep_, {parameters}) {{\n'

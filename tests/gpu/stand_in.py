@@ -28,6 +28,7 @@ from stand_in_kernels import (
     evaluated,
     run_elementwise,
     run_gather,
+    run_mapped,
     run_product,
     run_row_pointers,
     run_rows,
@@ -516,6 +517,8 @@ class RawKernel:
             run_product(values, kinds["out"])
         elif self.name in ("arraygrad_gather", "arraygrad_scatter"):
             run_gather(self.name, values, kinds)
+        elif "rows" in values and ("kept_" in values or "p_o0" in values):
+            run_mapped(self.code, values, kinds)
         elif "n_" in values:
             run_elementwise(self.code, values, kinds)
         elif "count_" in values:

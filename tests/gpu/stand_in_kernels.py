@@ -1,7 +1,7 @@
 """What kernels compute, for the stand-in for CuPy: their text evaluated over NumPy, statement by statement.
 
-Elementwise kernels and sums are read from their text. A kernel over rows is the table's operation of its name. Arrays
-are told by their addresses. Imported by stand_in.
+Elementwise kernels and sums are read from their text, and so is what a kernel over rows computes before and after its
+rows. A kernel over rows is the table's operation of its name. Arrays are told by their addresses. Imported by stand_in.
 """
 
 import ctypes
@@ -152,6 +152,60 @@ def run_gather(name, values, kinds):
         np.add.at(array_at(values["out"], full, dtype), places, np.broadcast_to(added, size))
 
 
+def run_mapped(code, values, kinds):
+    """A kernel over rows that computes its elements first: a map, or indices that name places."""
+    (first,) = {"kept_", "p_o0"} & set(values)
+    rows, n = int(values["rows"]), int(values["n"])
+    kept = array_at(values[first], rows * n, kinds[first])
+    if first == "p_o0":
+        start = code.index("for (long long j_ = threadIdx.y, i_", code.index("#define EACH"))
+        loop = code[start : code.index("#undef EACH")].split("\n  }\n")[0]
+        head = code[code.rindex("struct ag_layout", 0, start) : start] if "layout_" in values else ""
+        loop = head + loop.replace("for (long long j_ = threadIdx.y, i_", "for (long long i_")
+        picked = {p: values[p] for p in values if re.fullmatch(r"p_\w+|a\d|g|layout_", p)}
+        pointers = {p: kind for p, kind in kinds.items() if p in picked}
+        ((_, target),), (result,) = _computed(loop, picked, pointers, rows * n)
+        target[:] = np.broadcast_to(result, target.shape).astype(target.dtype)
+    else:
+        size = int(values.get("size_", n))
+        last = [n] if "size_" in values else []
+        parts = [key for key in values if re.fullmatch(r"i\d", key)]
+        lengths = [int(values[f"n{k}"]) for k in range(len(parts) - len(last))] + last
+        at = np.zeros(size, dtype=np.int64)
+        for part, length in zip(parts, lengths, strict=True):
+            at = at * length + array_at(values[part], size, kinds[part]) % length
+        if "size_" in values:
+            added = array_at(values["from_"], size if int(values["apart_"]) else 1, kinds["from_"])
+            kept[:] = 0
+            np.add.at(kept, at, np.broadcast_to(added, size))
+        else:
+            kept[:] = array_at(values["from_"], int(np.prod(lengths)), kinds["from_"])[at]
+    if "out" in values:
+        _reduce_mapped(code, first, values, kinds)
+
+
+def _reduce_mapped(code, first, values, kinds):
+    """What follows the elements of such a kernel: its rows, and maps of one result."""
+    from arraygrad.backends.cuda.rows import KERNELS
+
+    kind = {np.float32: "float", np.float64: "double"}[kinds[first]]
+    bodies = {name: body.replace("REAL", kind) for name, (_, body) in KERNELS.items()}
+    row = max((name for name, body in bodies.items() if body in code), key=lambda name: len(bodies[name]))
+    names = [p.split()[-1].lstrip("*") for p in KERNELS[row][0].split(",")]
+    renamed = {name: values[first if k == 0 else name] for k, name in enumerate(names) if name != "apart"}
+    types = dict.fromkeys(renamed, kinds[first])
+    if "apart" in names:
+        renamed["apart"] = 1
+    run_row_pointers(row, {**renamed, **{key: values[key] for key in ("rows", "n", "inner")}}, types)
+    found = {"s_": array_at(values["out"], 1, kinds[first])[0], **{k: v for k, v in values.items() if k[0] == "q"}}
+    for line in code.partition("s_ = out[row];")[2].splitlines():
+        left, sign, right = line.strip().rstrip(";").partition(" = ")
+        if sign and left.endswith("[0]"):
+            array_at(values[left[:-3]], 1, kinds[first])[:] = evaluated(right, found)
+        elif sign:
+            found[left.split()[-1]] = evaluated(right, found)
+
+
 def run_row_pointers(name, values, kinds):
     """A kernel over rows, given addresses."""
     rows, n = int(values["rows"]), int(values["n"])
@@ -162,6 +216,12 @@ def run_row_pointers(name, values, kinds):
         sums = [x[:, first : first + share].sum(1) for first in range(0, n, share)]
         whole = np.stack(sums, axis=1) / float(values.get("freedom", 1.0))
         array_at(values["out"], rows * len(sums), dtype)[:] = whole.ravel()
+        return
+    if name.endswith("_added"):
+        target = array_at(values["out"], rows * n, kinds["out"])
+        before = target.copy()
+        run_row_pointers(name.removesuffix("_added"), values, kinds)
+        target += before
         return
     reduced = {"out"} if name in ("sum", "mean", "logsumexp", "var", "std") else set()
     if name in ("logsumexp_backward", "var_backward", "std_backward", "extremum_backward"):

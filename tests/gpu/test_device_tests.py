@@ -42,6 +42,7 @@ FILES = [
     "test_graphs.py",
     "test_in_place.py",
     "test_losses.py",
+    "test_mapped_rows.py",
     "test_prepared.py",
     "test_products.py",
     "test_row_plans.py",

@@ -145,11 +145,12 @@ LOSSES = {
 }
 LAYERS = "sum gemmEx gemmEx relu_backward_keeping gemmEx"
 LAUNCHES = {
-    "one-hot": ["gemmEx add_relu gemmEx add log_softmax multiply sum negative divide",
-                f"multiply_backward log_softmax_backward {LAYERS}"],
-    "rows": ["gemmEx add_relu gemmEx add log_softmax gather mean negative", f"scatter log_softmax_backward {LAYERS}"],
-    "logsumexp": ["gemmEx add_relu gemmEx add logsumexp gather subtract mean",
-                  f"scatter logsumexp_backward accumulate {LAYERS}"],
+    "one-hot": ["gemmEx add_relu gemmEx add_log_softmax multiply_sum_negative_divide",
+                f"multiply_backward_log_softmax {LAYERS}"],
+    "rows": ["gemmEx add_relu gemmEx add_log_softmax gather_mean_negative",
+             f"scatter_log_softmax_backward {LAYERS}"],
+    "logsumexp": ["gemmEx add_relu gemmEx add_logsumexp gather subtract_mean",
+                  f"scatter_rows logsumexp_backward_added {LAYERS}"],
 }  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def launch(library, name, axis, arrays, out_shape, freedom=None, apart=1):
     (rows, n, inner), (wide, deep), blocks = layout(like.shape, axis)
     out = np.full(out_shape, 777.0, dtype=like.dtype)
     pointers = [np.ascontiguousarray(a).ctypes.data_as(ctypes.c_void_p) for a in arrays]
-    extra = [ctypes.c_longlong(apart)] if name.endswith("_backward") else []
+    extra = [ctypes.c_longlong(apart)] if "_backward" in name else []
     extra += [] if freedom is None else [ctypes.c_double(freedom)]
     function = getattr(library, f"r_{name}_{like.dtype.char}")
     sizes = [ctypes.c_longlong(v) for v in (rows, n, inner)]
@@ -94,6 +94,19 @@ def test_a_gradient_may_be_one_number_everywhere(library, name, shape, axis, dty
     expected = launch(library, name, axis, [g, *others], shape, **free)
     g.reshape(-1)[1:] = 55.0
     np.testing.assert_array_equal(launch(library, name, axis, [g, *others], shape, **free, apart=0), expected)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", [name for name in KERNELS if name.endswith("_added")])
+def test_a_gradient_may_be_added_to_what_is_there(library, name, dtype):
+    shape, axis = (70, 3), 1
+    x, free = values(shape, dtype), {"freedom": 3.0} if name[:3] in ("var", "std") else {}
+    plain = name.removesuffix("_added")
+    reduced = plain not in ("softmax_backward", "log_softmax_backward")
+    g, ans = (values(reduced_shape(shape, axis, True) if reduced else shape, dtype, seed) for seed in (5, 6))
+    others = {"var_backward": [x], "softmax_backward": [ans], "log_softmax_backward": [ans]}.get(plain, [x, ans])
+    expected = launch(library, plain, axis, [g, *others], shape, **free) + np.array(777.0, dtype=dtype)
+    close(launch(library, name, axis, [g, *others], shape, **free), expected, dtype)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

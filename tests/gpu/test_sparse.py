@@ -305,3 +305,30 @@ def test_a_tensor_that_a_program_gives_to_a_cupyx_matrix_as_its_values_is_record
 
     found = ag.grad(f, adopt=False)(cupy.asarray(X))
     np.testing.assert_allclose(found.get(), B[COLUMNS])
+
+
+@pytest.mark.parametrize("made", ["csr", "csc"])
+@pytest.mark.parametrize("places", ["one", "several"])
+def test_what_a_refused_item_says_to_write_has_the_gradient_of_the_items(cupy, made, places):
+    sparse = importlib.import_module("cupyx.scipy.sparse")
+    base = scipy_sparse.csr_matrix((X, COLUMNS, POINTERS), shape=(N, N)).toarray()  # some are written over
+    plain = getattr(sparse.csr_matrix(cupy.asarray(base)), f"to{made}")()
+    rows, columns = np.array([0, 1, 4]), np.array([1, 4, 0])
+
+    def written(matrix, x, xp):
+        if places == "one":
+            matrix[0, 1] = x[0] * x[1]
+        else:
+            matrix[xp.asarray(rows), xp.asarray(columns)] = x[:3] * x[1:4]
+        return matrix
+
+    def over(matrix, x, xp):
+        return xp.sum((written(matrix, x, xp) @ x) ** 2)
+
+    x = np.linspace(1.0, 2.0, N)
+    with pytest.raises(TypeError, match=r"after S = arraygrad\.scipy\.sparse\.Matrix\(S\)"):
+        ag.grad(lambda x: over(plain.copy(), x, cupy))(cupy.asarray(x))
+    found = ag.grad(lambda x: over(ag.scipy.sparse.Matrix(plain), x, cupy))(cupy.asarray(x))
+    expected = ag.grad(lambda x: over(ag.asarray(base) * 1.0, x, np))(x)
+    np.testing.assert_allclose(found.get(), expected, rtol=1e-12)
+    np.testing.assert_array_equal(plain.toarray().get(), base)

@@ -29,9 +29,9 @@ _WAYS = {
 _WAYS["jaxlib"] = _WAYS["jax"]
 _WAYS["cupy"] = _WAYS["cupyx"] = (
     "CuPy's code takes its own arrays here. Functions of cupy and cupyx.scipy that adopted code calls by their names "
-    "are recorded, as those of arraygrad.numpy and arraygrad.scipy are everywhere. A matrix of cupyx's with recorded "
-    "values is made of them, S + csr_matrix((values, (rows, columns)), shape=S.shape), in the place of "
-    "S[rows, columns] = values. "
+    "are recorded, as those of arraygrad.numpy and arraygrad.scipy are everywhere. A matrix of cupyx's takes "
+    "recorded values, S[rows, columns] = values, after S = arraygrad.scipy.sparse.Matrix(S), or is made of them, "
+    "csr_matrix((values, (rows, columns)), shape). "
 )
 _WAYS["xarray"] = (
     "xarray keeps plain numbers: compute with arrays, x * data.values, and make a DataArray of the result outside of "

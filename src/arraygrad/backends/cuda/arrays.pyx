@@ -1,7 +1,7 @@
 # CudaArrays: what the engine and the hot paths ask of CuPy's arrays, with prepared kernels.
 # May import: engine.arrayops, engine.node, core.op, core.value, backends.cuda.ahead, backends.cuda.constants,
-# backends.cuda.current, backends.cuda.gathers, backends.cuda.gradients, backends.cuda.prepared,
-# backends.cuda.row_plans, backends.cuda.updates.
+# backends.cuda.current, backends.cuda.following, backends.cuda.gathers, backends.cuda.gradients,
+# backends.cuda.prepared, backends.cuda.row_plans, backends.cuda.updates.
 #
 # Every method here has a slower twin in backends/generic.py or backends/cupy.py that does the same by CuPy's own
 # functions; it serves what is declined here, and everything after `set_fused(False)` or `set_prepared(False)`.
@@ -13,8 +13,9 @@ import operator
 from arraygrad.backends.cuda.ahead cimport Ahead
 from arraygrad.backends.cuda.constants cimport Constant, Constants
 from arraygrad.backends.cuda.current cimport CurrentStreams
+from arraygrad.backends.cuda.following cimport SCALED, CudaFollowing
 from arraygrad.backends.cuda.gathers cimport Gathers
-from arraygrad.backends.cuda.gradients cimport CudaGradients, quotient
+from arraygrad.backends.cuda.gradients cimport quotient
 from arraygrad.backends.cuda.prepared cimport Elementwise, Launcher, Summed
 from arraygrad.backends.cuda.row_plans cimport RowPlans
 from arraygrad.core.op cimport Op, named_op
@@ -29,6 +30,7 @@ cdef enum:
     MOST_SUMMED = 11            # inputs of a kernel that sums
 
 cdef uint32_t unused_flags = 0
+cdef object _written = object()         # in the place of a gradient that was added to what waits for it
 # Operations that CuPy's own ufuncs compute, by the operators that write their results into arrays of any strides.
 cdef dict _IN_PLACE = {
     "add": operator.iadd, "subtract": operator.isub, "multiply": operator.imul, "divide": operator.itruediv,
@@ -37,15 +39,11 @@ cdef dict _IN_PLACE = {
 cdef frozenset _ROWS = frozenset(("sum", "mean", "softmax", "log_softmax", "logsumexp", "var", "std", "max", "min"))
 
 
-cdef class CudaArrays(CudaGradients):
+cdef class CudaArrays(CudaFollowing):
     """CudaArrays: the compiled part of the backend of CuPy's arrays.
 
     `prepare_launches` has to be called before the first operation.
     """
-    cdef RowPlans row_plans
-    cdef readonly Gathers gathers
-    cdef Ahead ahead
-    cdef dict chains                    # (index of a sum's operation, its key of types, of the follower) -> Elementwise
     cdef object several                 # Updates
     cdef list rules                     # per Op.index: dict from a key of types to (Elementwise, places, results), None
     cdef list forwards                  # per Op.index: dict from a key of types to Elementwise or None
@@ -73,7 +71,11 @@ cdef class CudaArrays(CudaGradients):
         if isinstance(self.runtime, CurrentStreams):
             (<CurrentStreams>self.runtime).ahead = self.ahead
         self.chains = {}
+        self.plans_ahead = {}
         self.keeping = {}
+        self.mapping = {}
+        self.row_ways = {}
+        self.known_rows = None
         self.known_sum = None
         self.several = Updates(launcher)
         self.unowned = unowned
@@ -184,11 +186,9 @@ cdef class CudaArrays(CudaGradients):
         cdef object found
         if self.prepared and self.fuses:
             if op.name in _ROWS:
-                found = self.row_plans.forward(op, <tuple>args)
-                if found is not None:
-                    return found
-            elif op.name == "_getitem":
-                found = self.gathers.taken(args[0], args[1])
+                return self.reduced(op, <tuple>args)
+            if op.name == "_getitem":
+                found = self.gathered(op, args[0], args[1])
                 if found is not None:
                     return found
         return Backend.call(self, op, args)
@@ -208,10 +208,14 @@ cdef class CudaArrays(CudaGradients):
             return None
         flags[0] &= ~<uint32_t>NODE_ASIDE
         if self.ahead.is_asked():
-            value = self.ahead.take(op, x, self.stream_here())
+            value = self.ahead.take(op, None, x, self.stream_here())
             if value is not None:
                 return value
-        found = kernel.call([x], None, True)
+            found = kernel.call([x], None, True)
+            if found is not None:
+                self.ahead.follow(found[0])
+        else:
+            found = kernel.call([x], None, True)
         return None if found is None else found[0]
 
     cdef object binary(self, Op op, object a, object b, uint32_t* flags):
@@ -251,38 +255,18 @@ cdef class CudaArrays(CudaGradients):
         kernel = self.forward_kernel(op, <bytes>letters[:4], (da, db))
         if kernel is None:
             return None
-        if op.name == "add" and letters[2] == letters[3] == b"a" and a.ndim != b.ndim:
-            return self.biased(op, kernel, <bytes>letters[:4], a, b)
+        if letters[2] == letters[3]:
+            if op.name == "add" and a.ndim != b.ndim:
+                return self.biased(op, kernel, <bytes>letters[:4], a, b)
+            if self.ahead.is_rows(a) or self.ahead.is_rows(b):
+                return self.of_rows(op, kernel, <bytes>letters[:4], a, b)
+        elif op.name in SCALED and self.ahead.is_asked():
+            return self.scaled(op, kernel, a, b, letters[3] == b"n")
         try:
             found = kernel.call([a, b], None, True)
         except OverflowError:
             return None                 # a number that is no double: CuPy says so
         return None if found is None else found[0]
-
-    cdef object biased(self, Op op, Elementwise kernel, bytes key, object a, object b):
-        """a + b of arrays of which one is repeated, and the map that is expected of it: Note [Computed ahead]."""
-        cdef size_t address = (a if a.ndim < b.ndim else b).data.ptr
-        cdef Op follower = self.ahead.foretold(address)
-        cdef object chain = None
-        cdef tuple found = None
-        if follower is not None:
-            place = (key, op.index, follower.index)
-            chain = self.chains.get(place, self)
-            if chain is self:
-                spec = self.kernels.chain_spec(op, (a.dtype, b.dtype), follower)
-                if spec is not None:
-                    spec = Elementwise(self.launcher, spec, f"arraygrad_{op.name}_{follower.name}")
-                chain = self.chains[place] = spec
-            if chain is not None:
-                found = (<Elementwise>chain).call([a, b], None, True)
-        if found is not None:
-            self.ahead.put(found[0], follower, found[1], self.stream_here(), address)
-            return found[0]
-        found = kernel.call([a, b], None, True)
-        if found is None:
-            return None
-        self.ahead.note_sum(found[0], address)
-        return found[0]
 
     cdef Elementwise forward_kernel(self, Op op, bytes key, tuple dtypes):
         cdef dict known
@@ -385,11 +369,16 @@ cdef class CudaArrays(CudaGradients):
             if found is not None:
                 return found
         if self.prepared and op.name in _ROWS and type(g) is self.array_type:
-            found = self.row_rule(op, g, saved, statics)
+            found = self.known_gradient(op, g)
             if found is not None:
                 return [found]
+            found = self.row_rule(op, g, saved, statics)
+            if found is not None:
+                return [None if found is _written else found]
         if self.prepared and op.name == "_getitem" and type(g) is self.array_type:
-            found = self.gathers.added(g, (<GradMeta>saved[0]).shape_tuple(), statics[0])
+            found = self.with_rows_at(g, (<GradMeta>saved[0]).shape_tuple(), statics[0])
+            if found is None:
+                found = self.gathers.added(g, (<GradMeta>saved[0]).shape_tuple(), statics[0])
             if found is not None:
                 return [found]
         if not self.prepared or statics or type(g) is not self.array_type or len(saved) + len(targets) > 16:
@@ -452,10 +441,9 @@ cdef class CudaArrays(CudaGradients):
         outputs = ()
         if kernel is not None:
             arguments = [g if k < 0 else saved[k] for k in <list>places]
-            if len(targets) == 1:
-                found = self.with_bias(<Elementwise>kernel, arguments, g, targets)
-                if found is not None:
-                    return found
+            found = self.with_next(<Elementwise>kernel, arguments, g, wanted, targets)
+            if found is not None:
+                return found
             outputs = (<Elementwise>kernel).call(arguments, None, False)
             if outputs is None:
                 return self.fused_slowly(op, g, wanted, saved, statics, targets, absorbs)
@@ -522,7 +510,11 @@ cdef class CudaArrays(CudaGradients):
             number = <double>self.row_plans.joined(<GradMeta>saved[0], statics[0])
             g = self.binary(named_op("divide"), g, number, &unused_flags)
             return None if g is None else self.row_plans.spread_back(g, <GradMeta>saved[0], statics[0], statics[1])
-        return self.row_plans.rule(op, g, saved, statics)
+        if op.name == "logsumexp":
+            found = self.waiting(g.dtype, (<tuple>saved[op.saves.index("x")].shape))
+            if found is not None and self.row_plans.rule(op, g, saved, statics, found) is not None:
+                return _written
+        return self.row_plans.rule(op, g, saved, statics, None)
 
     # -- sums
 

@@ -8,6 +8,7 @@ from arraygrad.backends.cuda.matrices import CudaMatrices as CudaMatrices
 
 @disjoint_base
 class CudaGradients(CudaMatrices):
-    ...
+    @property
+    def gathers(self) -> Any: ...
 
 __pyx_capi__: builtins.dict[builtins.str, Any]

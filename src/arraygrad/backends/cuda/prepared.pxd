@@ -110,7 +110,7 @@ cdef class RowPlan:
     cdef readonly tuple shape
     cdef readonly object dtype
 
-    cdef object call(self, object a, object b, object c)
+    cdef object call(self, object a, object b, object c, object out=*)
     cdef bint takes(self, Block block, Py_ssize_t place, object x, int device) except -1
     cdef bint spread(self, Block block, object x, int device) except -1
 
@@ -137,6 +137,9 @@ cdef class Gemm:
                        object b, int ldb, object a, int lda, object c, int ldc) except -1
 
 
+cdef bint put_array(Block block, Py_ssize_t place, object x, object dtype, int device) except -1
+cdef bint put_number(Block block, Py_ssize_t place, object x, char code) except -1
+cdef void pack(Strided* layout, char* to) noexcept
 cdef Prepared new_prepared(Launcher launcher, str text, str name)
 cdef int launch_rows(Prepared kernel, int device, Py_ssize_t blocks, tuple threads, list arguments,
                      Py_ssize_t shared) except -1

@@ -197,7 +197,7 @@ cdef inline int put_pointer(Block block, Py_ssize_t place, object data) except -
     return 0
 
 
-cdef inline bint put_array(Block block, Py_ssize_t place, object x, object dtype, int device) except -1:
+cdef bint put_array(Block block, Py_ssize_t place, object x, object dtype, int device) except -1:
     """Write the address of an array as an argument; False where it is of another dtype or device."""
     cdef object data = x.data
     cdef object found = x.dtype
@@ -573,14 +573,15 @@ cdef class RowPlan:
         memcpy(self.numbers, written.room, n * ARGUMENT_BYTES)
         self.kernel.launcher.give(written)
 
-    cdef object call(self, object a, object b, object c):
+    cdef object call(self, object a, object b, object c, object out=None):
         """The result for up to three arrays (None: no more); None where one is not of this dtype, row-major and here.
+
+        `out`: a row-major array of the result's shape and dtype, here, that the kernel writes.
         """
         cdef Launcher launcher = self.kernel.launcher
         cdef int device = launcher.current_device()
         cdef Py_ssize_t n = 1
         cdef bint everywhere = False
-        cdef object out
         cdef Block block = launcher.take()
         try:
             if not self.takes(block, 0, a, device):
@@ -595,7 +596,8 @@ cdef class RowPlan:
                 if not self.takes(block, n, c, device):
                     return None
                 n += 1
-            out = launcher.empty(self.shape, self.dtype)
+            if out is None:
+                out = launcher.empty(self.shape, self.dtype)
             put_pointer(block, n, out.data)
             memcpy(block.room + (n + 1) * ARGUMENT_BYTES, self.numbers, self.n_numbers * ARGUMENT_BYTES)
             if everywhere:
@@ -630,9 +632,9 @@ cdef class SplitPlan(RowPlan):
         self.shape = second.shape
         self.dtype = second.dtype
 
-    cdef object call(self, object a, object b, object c):
+    cdef object call(self, object a, object b, object c, object out=None):
         cdef object parts = self.first.call(a, None, None)
-        return None if parts is None else self.second.call(parts, None, None)
+        return None if parts is None else self.second.call(parts, None, None, out)
 
 
 KINDS = "fdFD"

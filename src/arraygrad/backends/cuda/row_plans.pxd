@@ -13,7 +13,7 @@ cdef class RowPlans:
     cdef dict spreads                   # (shape, axis, keepdims) -> how a sum's gradient gets its shape
 
     cdef object forward(self, Op op, tuple args)
-    cdef object rule(self, Op op, object g, list saved, list statics)
+    cdef object rule(self, Op op, object g, list saved, list statics, object held)
     cdef object summed(self, object grad, tuple target)
     cdef object spread_back(self, object g, GradMeta meta, object axis, object keepdims)
     cdef Py_ssize_t joined(self, GradMeta meta, object axis) except -1

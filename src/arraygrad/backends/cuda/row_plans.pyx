@@ -35,6 +35,7 @@ cdef class Form:
     cdef int axis, keepdims, correction, dtype
     cdef bint forward
     cdef str kernel             # of the rule, None: it has none
+    cdef str added              # the one that adds what it computes
     cdef int x, ans, static_axis, static_correction
 
 
@@ -51,6 +52,7 @@ cdef Form form_of(Op op):
     form.x = form.ans = -1
     if op.name in _RULES:
         form.kernel, reads_x, reads_ans = _RULES[op.name]
+        form.added = f"{form.kernel}_added"
         form.x = place(op.saves, "x") if reads_x else -1
         form.ans = place(op.saves, "ans") if reads_ans else -1
     form.static_axis, form.static_correction = place(statics, "axis"), place(statics, "correction")
@@ -106,8 +108,11 @@ cdef class RowPlans:
         plan = self.planned((op.name, x.shape, args[form.axis], keepdims, correction, x.dtype))
         return None if plan is None else (<RowPlan>plan).call(x, None, None)
 
-    cdef object rule(self, Op op, object g, list saved, list statics):
-        """The gradient of x, for those operations whose rule is a kernel over rows."""
+    cdef object rule(self, Op op, object g, list saved, list statics, object held):
+        """The gradient of x, for those operations whose rule is a kernel over rows.
+
+        `held`: an array of its shape that it is added to, None: a new one.
+        """
         cdef Form form = self.forms.get(op.name)
         cdef object x = None
         cdef object ans = None
@@ -128,8 +133,9 @@ cdef class RowPlans:
             correction = statics[form.static_correction]
             if type(correction) is not float and type(correction) is not int:
                 return None
-        plan = self.planned((form.kernel, like.shape, statics[form.static_axis], None, correction, like.dtype))
-        return None if plan is None else (<RowPlan>plan).call(g, x, ans)
+        kernel = form.kernel if held is None else form.added
+        plan = self.planned((kernel, like.shape, statics[form.static_axis], None, correction, like.dtype))
+        return None if plan is None else (<RowPlan>plan).call(g, x, ans, held)
 
     cdef object summed(self, object grad, tuple target):
         """`grad` summed over the axes in which it was broadcast from the shape `target`."""

@@ -205,6 +205,16 @@ _MEAN_OF_PARTS = (
 )
 
 
+# Gradients that are added to an array, in the place of what the kernel writes otherwise.
+KERNELS.update(
+    {
+        f"{name}_added": (parameters, statements.replace("out[k] =", "out[k] +="))
+        for name, (parameters, statements) in KERNELS.items()
+        if name.endswith("_backward")
+    }
+)
+
+
 def source(name, dtype):
     """The CUDA text of a kernel for float32 or float64; the kernel is called `arraygrad_<name>`."""
     if name == "sum_part":
@@ -389,7 +399,7 @@ class RowKernels:
         (rows, n, inner), block, blocks = found
         extra = () if correction is None else (float(max(n - correction, 0)),)
         shared = block[0] * block[1] * dtype.itemsize
-        apart = (1,) if name.endswith("_backward") else ()
+        apart = (1,) if "_backward" in name else ()
         numbers = (*apart, *extra, rows, n, inner)
         return RowPlan(self._launcher_of(name, dtype), blocks, block, numbers, shape, dtype, shared, bool(apart))
 

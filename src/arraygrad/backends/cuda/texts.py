@@ -25,7 +25,7 @@ Guarded by tests/gpu/test_summed.py.
 
 from arraygrad.backends.cuda.fusion import PREAMBLE, c_type
 
-__all__ = ["ROWS", "gather_text", "sum_text_of", "text_of", "updates_text"]
+__all__ = ["ROWS", "gather_text", "map_text", "place_statements", "sum_text_of", "text_of", "updates_text"]
 
 _COMPLEX = "#include <cupy/complex.cuh>\n"
 
@@ -136,15 +136,20 @@ _ATOMICS = "#include <cupy/atomics.cuh>\n"  # double precision, on devices that 
 _GATHERS = {"gather": "out[k] = x[at];", "scatter": "atomicAdd(out + at, x[k * apart]);"}
 
 
+def place_statements(axes, number):
+    """For each of some axes the statements that wrap index `number`, and join it to the place `at` in the array."""
+    return [
+        f"    j = static_cast<long long>(i{k}[{number}]) % n{k};\n    at = at * n{k} + (j < 0 ? j + n{k} : j);"
+        for k in axes
+    ]
+
+
 def gather_text(name, dtype, index, count):
     """The text of `arraygrad_gather` or `arraygrad_scatter`, of `count` arrays of indices of dtype `index`."""
     kind = c_type(index)
     arrays = [f"const {kind}* i{k}" for k in range(count)]
     lengths = [f"const long long n{k}" for k in range(count)]
-    places = [
-        f"    j = static_cast<long long>(i{k}[row]) % n{k};\n    at = at * n{k} + (j < 0 ? j + n{k} : j);"
-        for k in range(count)
-    ]
+    places = place_statements(range(count), "row")
     real = c_type(dtype)
     parameters = ", ".join([*arrays, f"{real}* out", *lengths])
     return ("" if name == "gather" else _ATOMICS) + _GATHER.format(
@@ -167,7 +172,7 @@ def text_of(name, spec, kinds, ndim=0, wide=False):
         Indices need 64 bits.
     """
     stores = "\n".join(f"    p_{output}[i_] = {output};" for output, _ in spec.outputs)
-    return _text(_FRAME, name, spec, kinds, ndim, wide, ["const long long n_"], stores=stores)
+    return map_text(_FRAME, name, spec, kinds, ndim, wide, ["const long long n_"], stores=stores)
 
 
 def sum_text_of(name, spec, kinds, ndim=0, wide=False, keeps=False):
@@ -180,11 +185,15 @@ def sum_text_of(name, spec, kinds, ndim=0, wide=False, keeps=False):
     if keeps:
         numbers.insert(0, f"{c_type(dtype)}* kept_")
     stores = f"    kept_[i_] = {output};" if keeps else ""
-    text = ROWS + _text(_SUM_FRAME, name, spec, kinds, ndim, wide, numbers, output=output, stores=stores)
+    text = ROWS + map_text(_SUM_FRAME, name, spec, kinds, ndim, wide, numbers, output=output, stores=stores)
     return text.replace("REAL", c_type(dtype))
 
 
-def _text(frame, name, spec, kinds, ndim, wide, numbers, **parts):
+def map_text(frame, name, spec, kinds, ndim, wide, numbers, **parts):
+    """The text of a kernel that computes the outputs of `spec`, in a frame.
+
+    `numbers`: the parameters behind the outputs. `parts`: what the frame has beside places, loads and body.
+    """
     parameters, loads, strided = [], [], []
     dtypes = [dtype for _, dtype in (*spec.inputs, *spec.outputs)]
     for (input_name, dtype), kind in zip(spec.inputs, kinds, strict=True):
