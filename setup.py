@@ -185,10 +185,6 @@ SPARING_LOOPS = [
     *["--param", "max-inline-insns-auto=15", "--param", "max-inline-insns-single=70"],
     *["--param", "inline-min-speedup=30", "--param", "early-inlining-insns=6"],
 ]
-# Loops over matrices of two, three or four rows, and over pieces of rows: where the compiler does not know how often
-# one runs, the vectors that it makes of it take twice the room, and save few instructions.
-SHORT_LOOPS = {"arraygrad.backends.numpy.stacks", "arraygrad.backends.numpy.clipping"}
-SHORT = ["-fvect-cost-model=very-cheap"]
 OWN_HEADER = re.compile(r'^cdef extern from "\w+\.hpp"', re.MULTILINE)
 # What runs once in a program, once for a function that is recorded, or rarely: less than one in two hundred of those
 # instructions, in any of the programs.
@@ -212,9 +208,7 @@ def size_flags(module: Extension) -> list[str]:
         return ["-Os"]
     if module.name in FAST:
         return [] if module.name.startswith(NUMPY_MODULES) else UNALIGNED
-    if not (module.name.startswith(NUMPY_MODULES) and has_own_header(module.name)):
-        return SPARING
-    return SPARING_LOOPS + SHORT * (module.name in SHORT_LOOPS)
+    return SPARING_LOOPS if module.name.startswith(NUMPY_MODULES) and has_own_header(module.name) else SPARING
 
 
 def has_own_header(name: str) -> bool:

@@ -61,9 +61,7 @@ def test_modules_that_are_made_small_or_fast_exist(build):
 def test_each_module_has_the_options_of_one_kind(build):
     kinds = {name: tuple(build.size_flags(named(build, name))) for name in COMPILED | {build.UTILITY}}
     sparing, loops = tuple(build.SPARING), tuple(build.SPARING_LOOPS)
-    short = (*loops, *build.SHORT)
-    assert set(kinds.values()) == {("-Os",), (), tuple(build.UNALIGNED), sparing, loops, short}
-    assert {name for name, options in kinds.items() if options == short} == build.SHORT_LOOPS
+    assert set(kinds.values()) == {("-Os",), (), tuple(build.UNALIGNED), sparing, loops}
     assert kinds["arraygrad.core.apply"] == tuple(build.UNALIGNED)
     assert kinds["arraygrad.core.roots"] == sparing
     assert kinds["arraygrad.backends.numpy.windows"] == loops
