@@ -352,6 +352,11 @@ def extensions() -> list[Extension]:
 OF_THE_REPOSITORY = re.compile(r"generate(_\w+)?|docstring_examples|scipy_survey|tensor_members")
 
 
+def is_empty_stub(path: Path) -> bool:
+    """Whether a file is the stub of a module that has nothing for Python: a wheel does without."""
+    return path.suffix == ".pyi" and not re.search(r"^(?!#).", path.read_text(encoding="utf-8"), re.MULTILINE)
+
+
 class BuildPy(build_py):
     """The usual command, which also puts the demo's models from examples/ into the wheel, and leaves out what only the
     repository needs."""
@@ -361,6 +366,10 @@ class BuildPy(build_py):
         if package != "arraygrad.tools" or self.editable_mode:
             return found
         return [module for module in found if not OF_THE_REPOSITORY.fullmatch(module[1])]
+
+    def find_data_files(self, package, src_dir):
+        found = super().find_data_files(package, src_dir)
+        return found if self.editable_mode else [path for path in found if not is_empty_stub(Path(path))]
 
     def run(self) -> None:
         super().run()
@@ -450,6 +459,7 @@ class BuildExt(build_ext):
         # What Cython writes into many modules compresses better where its copies lie beside each other. Gold alone
         # takes a list; what it does not name stays in the modules' order.
         options += options and self.linked("-fuse-ld=gold", f"-Wl,--section-ordering-file={order}")
+        options += self.linked(f"-Wl,--version-script={write('shown.txt', SHOWN)}")
         return options if self.keeps_names else options + self.linked("-Wl,--strip-all")
 
     def linked(self, *options: str) -> list[str]:
@@ -474,6 +484,10 @@ class BuildExt(build_ext):
         self.force = True
         super().copy_extensions_to_source()
         remove_others(SOURCE, SOURCE / self.get_ext_filename(LIBRARY))
+
+
+# What the library shows of itself, for a linker of ELF: what `import` calls.
+SHOWN = "{ global: PyInit_*; local: *; };\n"
 
 
 def order_of_sections(objects: list[str]) -> Path:
