@@ -15,7 +15,6 @@ ARRAYGRAD_JOBS=n                             modules compiled at a time (default
 C++ and .pyx code find the macro ARRAYGRAD_DEBUG defined in a debug build, and only there.
 """
 
-import collections
 import functools
 import importlib
 import os
@@ -33,6 +32,11 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 from setuptools.errors import CompileError, LinkError
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "packaging"))
+import mending
+
+del sys.path[0]
 
 SOURCE = Path("src")
 LIBRARY = "arraygrad._compiled"
@@ -311,7 +315,7 @@ def extensions() -> list[Extension]:
         Extension(
             UTILITY,
             [str(SOURCE.joinpath(*UTILITY.split(".")).with_suffix(".cpp"))],
-            include_dirs=[str(SOURCE / "arraygrad" / "core")],  # nothing of it; build_ext asks for some
+            include_dirs=[str(SOURCE / "arraygrad" / "engine")],
             define_macros=macros(),
             extra_compile_args=compiler_flags(),
         )
@@ -348,6 +352,11 @@ def extensions() -> list[Extension]:
 OF_THE_REPOSITORY = re.compile(r"generate(_\w+)?|docstring_examples|scipy_survey|tensor_members")
 
 
+def is_empty_stub(path: Path) -> bool:
+    """Whether a file is the stub of a module that has nothing for Python: a wheel does without."""
+    return path.suffix == ".pyi" and not re.search(r"^(?!#).", path.read_text(encoding="utf-8"), re.MULTILINE)
+
+
 class BuildPy(build_py):
     """The usual command, which also puts the demo's models from examples/ into the wheel, and leaves out what only the
     repository needs."""
@@ -357,6 +366,10 @@ class BuildPy(build_py):
         if package != "arraygrad.tools" or self.editable_mode:
             return found
         return [module for module in found if not OF_THE_REPOSITORY.fullmatch(module[1])]
+
+    def find_data_files(self, package, src_dir):
+        found = super().find_data_files(package, src_dir)
+        return found if self.editable_mode else [path for path in found if not is_empty_stub(Path(path))]
 
     def run(self) -> None:
         super().run()
@@ -446,6 +459,7 @@ class BuildExt(build_ext):
         # What Cython writes into many modules compresses better where its copies lie beside each other. Gold alone
         # takes a list; what it does not name stays in the modules' order.
         options += options and self.linked("-fuse-ld=gold", f"-Wl,--section-ordering-file={order}")
+        options += self.linked(f"-Wl,--version-script={write('shown.txt', SHOWN)}")
         return options if self.keeps_names else options + self.linked("-Wl,--strip-all")
 
     def linked(self, *options: str) -> list[str]:
@@ -472,6 +486,10 @@ class BuildExt(build_ext):
         remove_others(SOURCE, SOURCE / self.get_ext_filename(LIBRARY))
 
 
+# What the library shows of itself, for a linker of ELF: what `import` calls.
+SHOWN = "{ global: PyInit_*; local: *; };\n"
+
+
 def order_of_sections(objects: list[str]) -> Path:
     """A list of the sections of functions that Cython writes into many modules or for many types, by their names."""
     found: set[bytes] = set()
@@ -494,38 +512,11 @@ def remove_others(folder: Path, library: Path) -> None:
             path.unlink()
 
 
-# What Cython 3.3 writes for [f(x) for x in y]: the helper takes the item over, and gives it up where the list cannot
-# grow; then the way out gives it up again.
-APPEND = re.compile(
-    r"(if \(unlikely\(__Pyx_ListComp_AppendAndDecref\(\w+, (?:\(PyObject\*\))?(\w+)\)\)\)) (__PYX_ERR\([^)]*\))"
-)
-
-SELDOM = "ARRAYGRAD_SELDOM"  # error_paths.hpp
-PYTHON = '#include "Python.h"'
 # A section's name in an object file.
 UTILITY_SECTION = re.compile(
     rb"(?:\0|\.rela)(\.text\.[\w.]*?(?:__Pyx_|__pyx_(?:pymod|bisect|tp|getprop|setprop)_|Py_X?DECREF)[\w.]*)(?=\0)"
 )
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
-# A type of another module, with the table of its methods, where a module takes both as it starts.
-TYPE = re.compile(
-    r"  __pyx_mstate->(__pyx_ptype_\w+) = __Pyx_ImportType_\w+\((?:(?!__Pyx_ImportType_\w+\().)*?\);"
-    r" if \(!__pyx_mstate->\1\) __PYX_ERR\([^)]*\)\n"
-    r"(?:  if \(unlikely\(__Pyx_GetVtable\(__pyx_mstate->\1, \(void\*\*\)&(__pyx_vtabptr_\w+)\) != 1\)\)"
-    r" __PYX_ERR\([^)]*\)\n)?",
-    re.DOTALL,
-)
-TABLE = re.compile(r"^static struct \w+ \*(__pyx_vtabptr_\w+);\n", re.MULTILINE)
-TYPE_NAME = re.compile(r"__pyx_(?:ptype|vtabptr)_\w+")
-# Where each type stands besides: a field for it, which is cleared and visited, and a variable for the table.
-FIELD = re.compile(
-    r"^    PyTypeObject \*(__pyx_ptype_\w+);$"
-    r"|^  Py_(?:CLEAR\(clear_module_state|VISIT\(traverse_module_state)->(__pyx_ptype_\w+)\);$"
-    r"|^static struct \w+ \*(__pyx_vtabptr_\w+);$",
-    re.MULTILINE,
-)
-# How Cython imports each module that it cimports from.
-IMPORT = re.compile(r'PyImport_ImportModule\((?="arraygrad\.|__Pyx_BUILTIN_MODULE_NAME\))')
 
 
 def cythonized(modules: list[Extension], jobs: int) -> list[Extension]:
@@ -544,28 +535,12 @@ def cythonized(modules: list[Extension], jobs: int) -> list[Extension]:
     shared = {"shared_utility_qualified_name": UTILITY, "shared_utility_features_disabled": ["MemoryView"]}
     library = [module for module in modules if module.name == LIBRARY]
     others = [module for module in modules if module.name != LIBRARY]
-    return cythonize(library, **options) + cythonize(others, **options, **shared)
-
-
-def without_unused_types(text: str) -> str:
-    """The C++ of a module that takes no type which it does not use.
-
-    Cython takes all types of each .pxd that a module cimports from. Nine in ten are of no use to it, and take room and
-    time as it starts. The other module is imported as before.
-    """
-    uses = collections.Counter(TYPE_NAME.findall(text))
-    uses.subtract("".join(names) for names in FIELD.findall(text))
-    unused = set()
-
-    def kept(found: re.Match[str]) -> str:
-        own = collections.Counter(TYPE_NAME.findall(found[0]))
-        if any(uses[name] > own[name] for name in filter(None, found.groups())):
-            return found[0]
-        unused.add(found[2])
-        return ""
-
-    left = TYPE.sub(kept, text)
-    return TABLE.sub(lambda found: "" if found[1] in unused else found[0], left)
+    defined = {module.name: module.define_macros for module in modules}
+    made = cythonize(library, **options) + cythonize(others, **options, **shared)
+    for module in made:
+        # NumPy's .pxd names a macro, and Cython puts that in the place of all others.
+        module.define_macros = list(dict.fromkeys([*defined[module.name], *module.define_macros]))
+    return made
 
 
 def everyday_functions() -> dict[str, frozenset[str]]:
@@ -574,47 +549,29 @@ def everyday_functions() -> dict[str, frozenset[str]]:
     return {name: frozenset(functions.split()) for name, _, functions in (line.partition(":") for line in lines)}
 
 
-def with_seldom_marked(text: str, module: str, everyday: frozenset[str]) -> str:
-    """The C++ of a module whose functions are marked, all but the `everyday` ones: the compiler spares room there.
-
-    What Cython writes for a function has the module's name in its own, and those of a method its class's, each part
-    with its length before it; what reads the arguments of a Python function has a number before its name.
-    """
-    prefix = "".join(f"{len(part)}{part}_" for part in module.split("."))
-    start = re.compile(rf"^static (?:{SELDOM} )?(?=[^=;(){{}}\n]*?\b__pyx_(?:f|pw|pf)_{prefix}(\w+)\()", re.MULTILINE)
-
-    def marked(found: re.Match[str]) -> str:
-        return "static " if function_name(found[1]) in everyday else f"static {SELDOM} "
-
-    return start.sub(marked, text)
-
-
-def function_name(written: str) -> str:
-    """What Cython calls a function within its module, without the numbers before its parts: a method is Class_name."""
-    return re.sub(r"(^|_)\d+(?=[A-Za-z_])", r"\1", written)
-
-
 def mended(modules):
-    """The modules, with the C++ that Cython wrote mended.
-
-    It is made safe where there is no memory for a list, and it imports modules of the package by a function of the
-    library's (Note [Loading] in src/arraygrad/_compiled.pyx) and only the types that it uses. What everyday programs do
-    not call is marked.
-    """
+    """The modules, with the C++ that Cython wrote mended (packaging/mending.py): modules of one library take functions
+    of each other from the linker, and only the types and strings that they use. What everyday programs do not call is
+    marked, and what is wrong where there is no memory is made safe."""
     everyday = {} if MSVC or DEBUG or SANITIZE or TRACE else everyday_functions()
-    for module in modules:
-        for path in map(Path, module.sources):
-            if path.suffix in (".c", ".cpp"):
-                text = path.read_text(encoding="utf-8")
-                good = APPEND.sub(r"\1 { \2 = 0; \3 }", text)
-                good, count = IMPORT.subn("arraygrad_import_module(", good) if module.name != LIBRARY else (good, 0)
-                if count:
-                    good = good.replace(PYTHON, f'{PYTHON}\n#include "module_import.hpp"', 1)
-                good = without_unused_types(good)
-                if module.name in everyday:
-                    good = with_seldom_marked(good, module.name, everyday[module.name])
-                if good != text:
-                    path.write_text(good, encoding="utf-8")
+    paths = {module.name: Path(module.sources[0]) for module in modules}
+    texts = {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
+    before = dict(texts)
+    for name in texts.keys() - {LIBRARY}:
+        texts[name] = mending.without_unused_types(mending.with_own_imports(texts[name]))
+    texts = mending.linked_directly(texts)
+    for name, text in texts.items():
+        text = mending.with_safe_lists(mending.with_short_imports(text))
+        if not TRACE:
+            text = mending.with_short_code_objects(text)
+        if not MSVC:  # which compiles the strings in another form
+            text = mending.without_unused_strings(text)
+        if name in everyday:
+            text = mending.with_seldom_marked(text, name, everyday[name])
+        if everyday:
+            text = mending.with_globals_looked_up(text)
+        if text != before[name]:
+            paths[name].write_text(text, encoding="utf-8")
     return modules
 
 

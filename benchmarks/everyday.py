@@ -102,7 +102,7 @@ def setup_functions():
         loops = {name for name in names if name.startswith(setup.NUMPY_MODULES) and setup.has_own_header(name)}
     finally:
         os.chdir(before)
-    return setup.function_name, sorted(set(names) - loops - {setup.LIBRARY})
+    return setup.mending.function_name, sorted(set(names) - loops - {setup.LIBRARY})
 
 
 def main(arguments: list[str] | None = None) -> int:

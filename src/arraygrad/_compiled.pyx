@@ -13,6 +13,7 @@ from importlib import _bootstrap
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 
 from cpython.object cimport PyObject
+from libc.string cimport strlen
 
 cdef extern from "Python.h":
     ctypedef struct PyModuleDef
@@ -76,6 +77,14 @@ cdef public object arraygrad_import_module(const char* name):
     elif not is_being_imported(module):
         return module               # (1)
     return PyImport_ImportModuleLevelObject(wanted, NULL, NULL, (wanted,), 0)   # (3)
+
+
+cdef public int arraygrad_require_modules(const char* names) except -1:
+    """Imports the modules of these dotted names, each with a zero behind it."""
+    while names[0]:
+        arraygrad_import_module(names)
+        names += strlen(names) + 1
+    return 0
 
 
 cdef bint is_being_imported(module) except -1:

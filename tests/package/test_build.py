@@ -88,7 +88,7 @@ def test_a_module_takes_the_types_of_others_that_it_uses(build):
 
     body = "f(__pyx_ptype_B); __pyx_vtabptr_C->g();\n"
     whole = module(taken("A", 1) + taken("B", 2) + taken("C", 3), "ABC", body)
-    assert build.without_unused_types(whole) == module(taken("B", 2) + taken("C", 3), "BC", body)
+    assert build.mending.without_unused_types(whole) == module(taken("B", 2) + taken("C", 3), "BC", body)
 
 
 def test_functions_that_are_called_every_day_are_in_their_modules(build):
@@ -114,14 +114,139 @@ static PyObject *__pyx_pf_1a_2bc_4Kind_2other(struct S *self) {
 static int (*__pyx_f_1a_2bc_pointer)(struct S *);
 static int __pyx_f_1a_3bcd_elsewhere(struct S *); /*proto*/
 """
-    marked = build.with_seldom_marked(text, "a.bc", frozenset({"often", "Kind_other"}))
+    marked = build.mending.with_seldom_marked(text, "a.bc", frozenset({"often", "Kind_other"}))
     assert [line.split("(")[0].split()[-1] for line in marked.splitlines() if "ARRAYGRAD_SELDOM" in line] == [
         "__pyx_f_1a_2bc_seldom",
         "__pyx_f_1a_2bc_4Kind_method",
     ]
-    assert build.with_seldom_marked(marked, "a.bc", frozenset({"often", "Kind_other"})) == marked
+    assert build.mending.with_seldom_marked(marked, "a.bc", frozenset({"often", "Kind_other"})) == marked
     everything = frozenset({"often", "Kind_other", "seldom", "Kind_method"})
-    assert build.with_seldom_marked(marked, "a.bc", everything) == text
+    assert build.mending.with_seldom_marked(marked, "a.bc", everything) == text
+
+
+def part(kind, code):
+    return f"static int __Pyx_modinit_{kind}_code(__pyx_mstatetype *__pyx_mstate) {{\n{code}  return 0;\n}}\n"
+
+
+def block(module, pointers):
+    return (
+        f'  __pyx_t_1 = arraygrad_import_module("{module}"); if (unlikely(!__pyx_t_1)) __PYX_ERR(0, 1, L1)\n'
+        f"  void *const __pyx_import_pointers[] = {{{pointers}}};\n"
+    )
+
+
+GIVES = (
+    """#include "Python.h"
+static int __pyx_f_1a_one(int); /*proto*/
+static CYTHON_INLINE int __pyx_f_1a_one(int __pyx_v_x) {
+  return x;
+}
+static PyObject *
+__pyx_f_1a_two(void) {
+}
+static double __pyx_v_1a_three;
+static int __pyx_f_1a_own(int);
+"""
+    + part("Variable_export", "  void *const p[] = {(void *)&__pyx_v_1a_three, (void *) NULL};\n")
+    + part(
+        "Function_export",
+        "  x = {(void (*)(void))&__pyx_f_1a_one, (void (*)(void))&__pyx_f_1a_two, (void (*)(void)) NULL};\n",
+    )
+)
+
+TAKES = (
+    """#include "Python.h"
+static double *__pyx_vp_1a_three = 0;
+#define __pyx_v_1a_three (*__pyx_vp_1a_three)
+static int(*__pyx_f_1a_one)(int); /*proto*/
+static int (*own)(int);
+"""
+    + part("Variable_import", block("arraygrad.a", "(void **)&__pyx_vp_1a_three, (void **) NULL"))
+    + part("Function_import", block("arraygrad.a", "(void (**)(void))&__pyx_f_1a_one, (void (**)(void)) NULL"))
+)
+
+
+def test_modules_take_each_others_functions_from_the_linker(build):
+    linked = build.mending.linked_directly({"a": GIVES, "b": TAKES})
+    assert linked["a"] == (
+        """#include "Python.h"
+#include "module_import.hpp"
+ARRAYGRAD_SHARED int __pyx_f_1a_one(int); /*proto*/
+ARRAYGRAD_SHARED int __pyx_f_1a_one(int __pyx_v_x) {
+  return x;
+}
+ARRAYGRAD_SHARED PyObject *
+__pyx_f_1a_two(void) {
+}
+ARRAYGRAD_SHARED_DATA double __pyx_v_1a_three;
+static int __pyx_f_1a_own(int);
+"""
+        + part("Variable_export", "  CYTHON_UNUSED_VAR(__pyx_mstate);\n")
+        + part("Function_export", "  CYTHON_UNUSED_VAR(__pyx_mstate);\n")
+    )
+    required = part("Variable_import", "  CYTHON_UNUSED_VAR(__pyx_mstate);\n").replace(
+        "return 0", 'return arraygrad_require_modules("arraygrad.a\\0")'
+    )
+    assert linked["b"] == (
+        """#include "Python.h"
+#include "module_import.hpp"
+extern ARRAYGRAD_SHARED_DATA double __pyx_v_1a_three;
+ARRAYGRAD_SHARED int __pyx_f_1a_one(int); /*proto*/
+static int (*own)(int);
+"""
+        + required
+        + part("Function_import", "  CYTHON_UNUSED_VAR(__pyx_mstate);\n")
+    )
+    assert build.mending.linked_directly(linked) == linked
+
+
+@pytest.mark.parametrize("strange", ["static int __pyx_f_1a_one[3];", "int (*__pyx_f_1a_one)(int) = 0;"])
+def test_modules_of_an_unknown_form_are_linked_as_cython_wrote_them(build, strange):
+    texts = {"a": GIVES, "b": TAKES.replace("static int(*__pyx_f_1a_one)(int); /*proto*/", strange)}
+    assert build.mending.linked_directly(texts) == texts
+
+
+def test_code_objects_have_the_names_of_arguments_alone(build):
+    def code(count, names, lines):
+        return (
+            f"    const __Pyx_PyCode_New_function_description descr = {{1, 0, 1, {count}, "
+            f"(unsigned int)(CO_X|CO_VARARGS), 7}};\n"
+            f"    PyObject* const varnames[] = {{{names}}};\n"
+            f"    tab[0] = __Pyx_PyCode_New(descr, varnames, file, name, {lines}, tuple_dedup_map); if (x) goto bad;\n"
+        )
+
+    short = code(3, "a, b, c", "NULL")
+    assert build.mending.with_short_code_objects(code(5, "a, b, c, d, e", "__pyx_mstate->__pyx_kp_b_1")) == short
+    assert build.mending.with_short_code_objects(short) == short
+
+
+def test_strings_that_a_module_does_not_use_are_empty(build):
+    def module(sizes, text, error):
+        return f"""
+#define __pyx_kp_u_a __pyx_string_tab[0]
+#define __pyx_n_u_b __pyx_string_tab[1]
+#define __pyx_kp_b_c __pyx_string_tab[2]
+    const struct {{ const unsigned int length: 3; }} str_length_index[] = {{{{{sizes[0]}}},{{{sizes[1]}}}}};
+    const struct {{ const unsigned int length: 3; }} bytes_length_index[] = {{{{{sizes[2]}}}}};
+{error}#else /* compression: none ({sum(sizes)} bytes) */
+static const char bytes[] = {text};
+use(__pyx_mstate->__pyx_n_u_b, __pyx_mstate->__pyx_kp_b_c);
+"""
+
+    good = module([0, 3, 2], r'"b\042\077\377c"', build.mending.COMPRESSED)
+    assert build.mending.without_unused_strings(module([4, 3, 2], r'"a\na"" b\"?\377c"', "")) == good
+    assert build.mending.without_unused_strings(good) == good
+
+
+def test_each_module_is_compiled_with_the_macros_of_its_kind(build, monkeypatch):
+    """Cython puts the macros that a .pxd names in the place of those that the module was given."""
+
+    def cythonize(modules, **options):
+        return [build.Extension(module.name, ["x.cpp"], define_macros=[("NAMED", "1")]) for module in modules]
+
+    monkeypatch.setattr(build, "cythonize", cythonize)
+    (made,) = build.cythonized([build.Extension("a.b", ["x.pyx"], define_macros=[("OWN", None)])], 1)
+    assert made.define_macros == [("OWN", None), ("NAMED", "1")]
 
 
 def test_sections_that_many_modules_have_are_listed_once(build, monkeypatch, tmp_path):

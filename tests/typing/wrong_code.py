@@ -47,3 +47,17 @@ ag.where(t > 0, t)  # error
 ag.stack([t], dim=0)  # error
 total: str = t.sum()  # error
 t.requires_grad_("no")  # error
+ag.grad(loss)(w, 1.0).backward()  # error
+with ag.no_grad:  # error
+    pass
+ag.jacobian(loss, w)  # error
+ag.concat(t, t)  # error
+np.linalg.norm(t).unsqueeze(0)  # error
+t.reshape(2, "3")  # error
+t.reshape((2, np.int64(3)))
+t.transpose("xy")  # error
+t.transpose(None)
+t.item("x")  # error
+t.swapaxes("x", "y")  # error
+ag.gradcheck(loss, w, eps="small")  # error
+ag.zeros("3")  # error

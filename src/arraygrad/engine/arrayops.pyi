@@ -81,4 +81,3 @@ class GradMeta:
 class InvalidGradient(builtins.RuntimeError):
     ...
 
-__pyx_capi__: builtins.dict[builtins.str, Any]

@@ -20,4 +20,3 @@ class OrderedBuffer:
 class PartialGradient:
     ...
 
-__pyx_capi__: builtins.dict[builtins.str, Any]

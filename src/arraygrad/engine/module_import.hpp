@@ -1,8 +1,20 @@
-// How compiled modules import each other: what Cython writes for `cimport` calls this (see `mended` in setup.py). It
-// stands in _compiled.pyx: Note [Loading] there.
+// How compiled modules import each other: what Cython writes for `cimport` calls this (packaging/mending.py). The
+// functions stand in _compiled.pyx: Note [Loading] there.
 #pragma once
 
 #include "Python.h"
 
 // A new reference to the module of that dotted name, as `from name import ...` finds it. NULL with an error set.
 extern "C" PyObject* arraygrad_import_module(const char* name);
+
+// Imports the modules of these dotted names, each with a zero behind it. -1 with an error set.
+extern "C" int arraygrad_require_modules(const char* names);
+
+// A function or variable of one module that others use. The library alone sees it, under its own name.
+#if defined(_WIN32)
+#define ARRAYGRAD_SHARED extern "C"
+#define ARRAYGRAD_SHARED_DATA
+#else
+#define ARRAYGRAD_SHARED extern "C" __attribute__((visibility("hidden")))
+#define ARRAYGRAD_SHARED_DATA __attribute__((visibility("hidden")))
+#endif

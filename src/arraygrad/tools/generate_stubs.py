@@ -76,8 +76,8 @@ _NAMESPACE_TYPES = (
 )  # fmt: skip
 
 _TYPING = (
-    "Any", "ClassVar", "Concatenate", "Generic", "Literal", "NamedTuple", "ParamSpec", "Self", "TypeAlias", "TypeVar",
-    "TypeVarTuple", "Unpack", "final", "overload", "type_check_only",
+    "Any", "ClassVar", "Concatenate", "Generic", "Literal", "NamedTuple", "ParamSpec", "Self", "SupportsIndex",
+    "TypeAlias", "TypeVar", "TypeVarTuple", "Unpack", "final", "overload", "type_check_only",
 )  # fmt: skip
 
 
@@ -220,8 +220,6 @@ def _module(module):
             )
         else:
             lines.append(f"{name}: {types_of.VALUES.get(qualified, 'Any')}")
-    if hasattr(module, "__pyx_capi__"):
-        lines.append("__pyx_capi__: builtins.dict[builtins.str, Any]")
     listing = f"__all__ = {_listing(module.__all__)}\n\n" if hasattr(module, "__all__") else ""
     header = HEADERS.get(module.__name__, "")
     return stub_text(imports, listing + header + "\n" * bool(header) + "\n".join(lines) + "\n")

@@ -25,11 +25,20 @@ __all__ = [
 
 _AXES = "builtins.int | Sequence[builtins.int] | None"
 _INTS = "builtins.int | Sequence[builtins.int]"
+# Of Tensor's methods that take lengths, axes or positions one by one or in a tuple. NumPy's integers may be among them.
+_LISTED = {
+    "axes": "SupportsIndex | Sequence[SupportsIndex] | None",
+    "index": "SupportsIndex | Sequence[SupportsIndex]",
+    "new_shape": "SupportsIndex | Sequence[SupportsIndex]",
+    "shape": "SupportsIndex | Sequence[SupportsIndex]",
+}
 
 # Parameters of namespace functions and of Tensor's methods.
 PARAMETERS = {
     "axes": "Any",
     "axis": _AXES,
+    "axis1": "SupportsIndex",
+    "axis2": "SupportsIndex",
     "copy": "builtins.bool | None",
     "correction": "builtins.float",
     "create_graph": "builtins.bool",
@@ -66,7 +75,9 @@ NAMESPACE_RETURNS = {
 
 def parameter(function, p):
     """Type of one parameter of a function or method."""
-    if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+    if p.kind is p.VAR_POSITIONAL:
+        return _LISTED.get(p.name, "Any")
+    if p.kind is p.VAR_KEYWORD:
         return "Any"
     found = PARAMETERS.get(p.name)
     if p.name == "axis" and function in _ONE_AXIS:

@@ -75,4 +75,3 @@ class Summed(Elementwise):
 
 KINDS: Any
 def set_narrow(largest: Any) -> Any: ...
-__pyx_capi__: builtins.dict[builtins.str, Any]

@@ -4,4 +4,3 @@ from collections.abc import Sequence
 from typing import Any
 
 def quantile_gradient(g: Any, a: Any, ans: Any, q: Any, axis: builtins.int | Sequence[builtins.int] | None, *, percent: builtins.bool = False, ignoring: builtins.bool = False, last: builtins.bool = False) -> Any: ...
-__pyx_capi__: builtins.dict[builtins.str, Any]

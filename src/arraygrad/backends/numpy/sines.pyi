@@ -3,4 +3,3 @@ import builtins
 from typing import Any
 
 def sines_are_used(dtype: builtins.str = 'd') -> Any: ...
-__pyx_capi__: builtins.dict[builtins.str, Any]
