@@ -469,12 +469,8 @@ def install():
             if hasattr(function, "_implementation") and function not in CREATION and function is not numpy.block:
                 stand_in(function, _of_lists(function, prefix + name))
     stand_in(numpy.broadcast_to, _array_of(stand_in_for(numpy.broadcast_to)))
-    for module in (
-        *[module for module, _ in _MODULES[1:]],
-        numpy.lib,
-        numpy.rec,
-        numpy,
-    ):  # numpy last: it holds the others
+    others = [module for module, _ in _MODULES[1:]]
+    for module in (*others, numpy.lib, numpy.rec, numpy):  # numpy last: it holds the others
         stand_in(module, module_of(module))
     CALLED[id(numpy)] = module_of(numpy)
     CALLED[id(numpy)].ndarray = CALLED[id(numpy.ndarray)] = _ndarray

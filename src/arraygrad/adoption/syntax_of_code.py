@@ -21,9 +21,9 @@ _FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_
 
 def syntax_of(code, namespace):
     """(a module with nothing but the function in what surrounds it, the function) as trees; None: not known."""
+    named = _names_of(code)
     for node in _sources(code, namespace):
         tree = _surrounded(node, code)
-        named = _names_of(code)
         for imports in _imports(code.co_filename, namespace):
             tree.body[:-1] = [one for one, bound in imports if not named.isdisjoint(bound)]
             if compiled(tree, code) == code:
@@ -40,10 +40,10 @@ def _sources(code, namespace):
     if not 0 <= first < len(lines):
         return
     if code.co_name == "<lambda>":
-        for node in _lambdas(code.co_filename, lines).get(code.co_firstlineno, ()):
+        for node in _of_file(_parsed, code.co_filename, lines, _lambdas).get(code.co_firstlineno, ()):
             yield copy.deepcopy(node)  # it will be changed
         return
-    last = _last_lines(code.co_filename, lines).get((code.co_firstlineno, code.co_name))
+    last = _of_file(_lasts, code.co_filename, lines, _last_lines).get((code.co_firstlineno, code.co_name))
     block = "".join(inspect.getblock(lines[first:]) if last is None else lines[first:last])
     indented = block[:1] in " \t"
     tree = ast.parse("if 1:\n" * indented + block)
@@ -53,45 +53,43 @@ def _sources(code, namespace):
         yield node
 
 
-def _last_lines(filename, lines):
-    """{(first line, that of a decorator too; name): last line} of the functions of a file."""
-    known = _lasts.get(filename)
+def _of_file(memory, filename, lines, read):
+    """`read(lines)` of a file, kept in `memory` as long as it has these lines."""
+    known = memory.get(filename)
     if known is None or known[0] is not lines:
-        if len(_lasts) > _MANY:
-            _lasts.clear()
-        found = {}
-        try:
-            waiting = list(ast.parse("".join(lines)).body)
-        except (SyntaxError, ValueError):  # part of a file, as a cell of a notebook with commands of its own
-            waiting = []
-        while waiting:  # statements alone: expressions hold no function but lambdas
-            node = waiting.pop()
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-                found[first, node.name] = node.end_lineno
-            for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-                waiting += getattr(node, name, ())
-        known = _lasts[filename] = (lines, found)
+        if len(memory) > _MANY:
+            memory.clear()
+        known = memory[filename] = (lines, read(lines))
     return known[1]
+
+
+def _last_lines(lines):
+    """{(first line, that of a decorator too; name): last line} of the functions of a file."""
+    found = {}
+    try:
+        waiting = list(ast.parse("".join(lines)).body)
+    except (SyntaxError, ValueError):  # part of a file, as a cell of a notebook with commands of its own
+        return found
+    while waiting:  # statements alone: expressions hold no function but lambdas
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+            found[first, node.name] = node.end_lineno
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, name, ())
+    return found
+
+
+def _lambdas(lines):
+    """{line: the syntax of the lambdas that begin there} of a file."""
+    found = {}
+    for node in ast.walk(ast.parse("".join(lines))):
+        if isinstance(node, ast.Lambda):
+            found.setdefault(node.lineno, []).append(node)
+    return found
 
 
 _lasts: dict = {}  # name of a file -> (its lines, where its functions end)
-
-
-def _lambdas(filename, lines):
-    """{line: the syntax of the lambdas that begin there} of a file."""
-    known = _parsed.get(filename)
-    if known is None or known[0] is not lines:
-        if len(_parsed) > _MANY:
-            _parsed.clear()
-        found = {}
-        for node in ast.walk(ast.parse("".join(lines))):
-            if isinstance(node, ast.Lambda):
-                found.setdefault(node.lineno, []).append(node)
-        known = _parsed[filename] = (lines, found)
-    return known[1]
-
-
 _parsed: dict = {}  # name of a file -> (its lines, the lambdas in it)
 
 
@@ -132,26 +130,25 @@ def _imports(filename, namespace):
 
     Each with the names that it binds.
     """
-    known = _imported.get(filename)
     lines = linecache.getlines(filename, namespace)
-    if known is None or known[0] is not lines:
-        if len(_imported) > _MANY:
-            _imported.clear()
-        top, inner = [], []
-        for i, line in enumerate(lines):
-            if not line.lstrip().startswith(("import ", "from ")):
-                continue
-            for n in range(1, 100):
-                text = "".join(lines[i : i + n]).lstrip()
-                try:
-                    (top if line[0] in "if" else inner).append(ast.parse(text).body[0])
-                except SyntaxError:
-                    if i + n < len(lines) and ("(" in text or text.rstrip().endswith("\\")):
-                        continue
-                break
-        top = [(one, _bound(one)) for one in top if getattr(one, "module", None) != "__future__"]
-        known = _imported[filename] = (lines, (top, [*top, *[(one, _bound(one)) for one in inner]]))
-    return known[1]
+    return _of_file(_imported, filename, lines, _read_imports)
+
+
+def _read_imports(lines):
+    top, inner = [], []
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith(("import ", "from ")):
+            continue
+        for n in range(1, 100):
+            text = "".join(lines[i : i + n]).lstrip()
+            try:
+                (top if line[0] in "if" else inner).append(ast.parse(text).body[0])
+            except SyntaxError:
+                if i + n < len(lines) and ("(" in text or text.rstrip().endswith("\\")):
+                    continue
+            break
+    top = [(one, _bound(one)) for one in top if getattr(one, "module", None) != "__future__"]
+    return top, [*top, *[(one, _bound(one)) for one in inner]]
 
 
 _imported: dict = {}  # name of a file -> (its lines, the imports in it)

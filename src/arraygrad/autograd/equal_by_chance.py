@@ -26,7 +26,7 @@ from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor, edge_of
 from arraygrad.engine.engine import execute
 
-__all__ = ["are_one_value", "are_twins", "looks_of"]
+__all__ = ["are_one_value", "are_twins", "looks_of", "share_memory"]
 
 _ALIKE = 1e-3  # derivatives of the last steps of an iteration differ by less, in units of the larger
 _EXACT = 1e-12
@@ -47,7 +47,7 @@ def are_twins(a, b):
     """Whether two Tensors that are followed have different derivatives, and neither is made of the other."""
     edges = edge_of(a), edge_of(b)
     first, second = [edge.node for edge in edges]
-    if (first is second and edges[0].input_nr == edges[1].input_nr) or a.shape != b.shape or _share_memory(a, b):
+    if (first is second and edges[0].input_nr == edges[1].input_nr) or a.shape != b.shape or share_memory(a, b):
         return False
     if first is not second and (first in walk([second]) or second in walk([first])):
         return False
@@ -88,6 +88,7 @@ def _plain(slope):
     return numpy.zeros(()) if slope is None else numpy.asarray(raw_array(slope) if isinstance(slope, Tensor) else slope)
 
 
-def _share_memory(a, b):
-    raws = [raw_array(x) for x in (a, b)]
+def share_memory(a, b):
+    """Whether two values, Tensors or plain ones, may show the same memory of NumPy's."""
+    raws = [raw_array(x) if isinstance(x, Tensor) else x for x in (a, b)]
     return all(isinstance(raw, numpy.ndarray) for raw in raws) and numpy.may_share_memory(*raws)

@@ -29,7 +29,7 @@ import sys
 
 import numpy
 
-from arraygrad.autograd.equal_by_chance import are_twins, looks_of
+from arraygrad.autograd.equal_by_chance import are_twins, looks_of, share_memory
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.python_numbers import is_followed, number_warnings_are_off
 from arraygrad.autograd.source_locations import (
@@ -97,7 +97,7 @@ def tell_equal(a, b, by_program=False):
     if _names_a_number(frame):
         return
     found = [is_followed(x) for x in (a, b)]
-    if found[0] == found[1] or _share_memory(a, b):
+    if found[0] == found[1] or share_memory(a, b):
         return
     _warn(frame)
 
@@ -269,11 +269,6 @@ def _names_a_number(frame):
         isinstance(side.operand if isinstance(side, ast.UnaryOp) else side, ast.Constant)
         for side in (node.left, *node.comparators)
     )
-
-
-def _share_memory(a, b):
-    raws = [_raw(x) for x in (a, b)]
-    return all(isinstance(raw, numpy.ndarray) for raw in raws) and numpy.may_share_memory(*raws)
 
 
 def _raw(x):

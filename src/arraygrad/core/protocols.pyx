@@ -280,7 +280,8 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
             if n == 4 and op.n_arrays == 2:
                 if is_tensor(<object>args[2]) and is_tensor(<object>args[3]):
                     return binary(op, <object>args[2], <object>args[3])
-                if op.name == "equal" and (meets_another_key(args[2], args[3]) or meets_another_key(args[3], args[2])):
+                if (is_keyed(args[2]) or is_keyed(args[3])) and op.name == "equal" and (
+                        meets_another_key(args[2], args[3]) or meets_another_key(args[3], args[2])):
                     return False
                 first = operand(args[2], args[3])
                 second = operand(args[3], args[2])
@@ -361,7 +362,11 @@ cdef object array_ufunc(object ufunc, object method, tuple inputs, dict kwargs):
 
 cdef inline bint meets_another_key(PyObject* x, PyObject* other) except -1:
     """Whether `x` is a Tensor that was hashed, and an equal number of NumPy's, a key of a dict, is another key."""
-    return is_tensor(<object>x) and (<TensorBase>x).keyed and are_two_keys(<TensorBase>x, <object>other)
+    return is_keyed(x) and are_two_keys(<TensorBase>x, <object>other)
+
+
+cdef inline bint is_keyed(PyObject* x) noexcept:
+    return is_tensor(<object>x) and (<TensorBase>x).keyed
 
 
 cdef object raw_ufunc(object ufunc, object method, tuple inputs, dict kwargs):
