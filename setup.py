@@ -561,7 +561,7 @@ def mended(modules):
         texts[name] = mending.without_unused_types(mending.with_own_imports(texts[name]))
     texts = mending.linked_directly(texts)
     for name, text in texts.items():
-        text = mending.with_safe_lists(mending.with_short_imports(text))
+        text = mending.with_checked_tracebacks(mending.with_safe_lists(mending.with_short_imports(text)))
         if not TRACE:
             text = mending.with_short_code_objects(text)
         if not MSVC:  # which compiles the strings in another form

@@ -21,6 +21,8 @@ APPEND = re.compile(
 )
 # How Cython imports each module that it cimports from.
 IMPORT = re.compile(r'PyImport_ImportModule\((?="arraygrad\.|__Pyx_BUILTIN_MODULE_NAME\))')
+# Where a function that Cython has compiled adds its line to a traceback.
+TRACEBACK = re.compile(r"\bPyTraceBack_Here\(")
 # A type of another module, with the table of its methods, where a module takes both as it starts.
 TYPE = re.compile(
     r"  __pyx_mstate->(__pyx_ptype_\w+) = __Pyx_ImportType_\w+\((?:(?!__Pyx_ImportType_\w+\().)*?\);"
@@ -43,6 +45,16 @@ FIELD = re.compile(
 def with_safe_lists(text: str) -> str:
     """The C++ of a module that is safe where there is no memory for a list."""
     return APPEND.sub(r"\1 { \2 = 0; \3 }", text)
+
+
+def with_checked_tracebacks(text: str) -> str:
+    """The C++ of a module for which a call that fails without an exception is a SystemError.
+
+    Cython adds a line to the traceback of the exception there is, and calls vectorcall functions without asking whether
+    they set one. From CPython 3.12 on, PyTraceBack_Here reads it unchecked. NumPy's nditer sets none without memory.
+    """
+    text, count = TRACEBACK.subn("arraygrad_traceback_here(", text)
+    return with_header(text) if count else text
 
 
 def with_own_imports(text: str) -> str:

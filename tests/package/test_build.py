@@ -91,6 +91,13 @@ def test_a_module_takes_the_types_of_others_that_it_uses(build):
     assert build.mending.without_unused_types(whole) == module(taken("B", 2) + taken("C", 3), "BC", body)
 
 
+def test_a_traceback_is_added_to_an_exception_that_there_is():
+    text = '#include "Python.h"\n    PyTraceBack_Here(py_frame);\n'
+    mended = build.mending.with_checked_tracebacks(text)
+    assert mended == '#include "Python.h"\n#include "module_import.hpp"\n    arraygrad_traceback_here(py_frame);\n'
+    assert build.mending.with_checked_tracebacks(mended) == mended
+
+
 def test_functions_that_are_called_every_day_are_in_their_modules(build):
     listed = build.everyday_functions()
     assert listed.keys() <= COMPILED

@@ -1,7 +1,5 @@
 """Injected faults, a fixed part of what `python -m tests.reliability --faults N` does for long."""
 
-import sys
-
 import faults_callbacks
 import faults_engine
 import faults_memory
@@ -38,9 +36,6 @@ def test_an_error_in_every_call_of_a_callback_in_turn(name):
 @pytest.mark.skipif(not faults_memory.AVAILABLE, reason="this Python has no _testcapi.set_nomemory")
 @pytest.mark.parametrize("name", MEMORY)
 def test_every_allocation_in_turn_fails(name):
-    if sys.version_info >= (3, 14) and "create_graph" in name:
-        # NumPy's nditer fails there without saying why, and PyTraceBack_Here of 3.14 needs an exception to add to.
-        pytest.skip("without memory a call that fails without an exception ends CPython 3.14")
     assert every_place(name, 250 if "create_graph" not in name else 60, misses_allowed=20) >= 10
 
 
