@@ -10,7 +10,14 @@ import pytest
 
 import arraygrad as ag
 
-HEAD = "import math\nimport numpy as np\nCACHE = {}\nclass Model:\n    def __init__(self): self.kept = {}\n"
+HEAD = """import math, hashlib, zlib
+import numpy as np
+CACHE = {}
+class Model:
+    def __init__(self): self.kept = {}
+def key_of(*args): return repr(args)
+def cut(v): return int(v * 1e6)
+"""
 # How the key of a cache is made of v.
 KEYS = {
     "int": "int(v * 1e6)",
@@ -24,6 +31,28 @@ KEYS = {
     "percent": "'%.6f' % v",
     "tuple": "(int(v * 1e6), 'a')",
     "tuple of text": "('a', f'{v:.9f}')",
+    "repr of a tuple": "repr((v,))",
+    "str of a list": "str([v])",
+    "str of a dict": "str({'a': v})",
+    "joined": "repr(v) + '|'",
+    "join": "'_'.join(map(str, (v, 1.5)))",
+    "join of a generator": "'_'.join(str(t) for t in (v, 1.5))",
+    "format_map": "'{a}'.format_map({'a': v})",
+    "replaced": "str(v).replace('.', 'p')",
+    "cut text": "str(v)[:8]",
+    "lower": "f'{v:.5E}'.lower()",
+    "tolist": "str(np.atleast_1d(v).tolist())",
+    "array2string": "np.array2string(np.atleast_1d(v), precision=12)",
+    "bytes": "repr(v).encode()",
+    "digest": "hashlib.md5(repr(v).encode()).hexdigest()",
+    "checksum": "zlib.crc32(repr(v).encode())",
+    "hash of a tuple": "hash((v, 'a'))",
+    "tuple of cuts": "tuple(int(t * 1e6) for t in (v, 1.5))",
+    "frozenset": "frozenset([int(v * 1e6)])",
+    "function": "key_of(v)",
+    "function of a list": "key_of(*[v, 2])",
+    "function that cuts": "cut(v)",
+    "nested tuple": "(('a', cut(v)), 3)",
 }
 # How the cache C is asked and filled under the key k.
 FILLS = {
@@ -233,6 +262,62 @@ def steps(x):
 
 
 SILENT = [converged, converged_value, checked, raising, raised_where_equal, symmetric, same_element, steps]
+
+
+# Caches under keys that are made of no value, or of the same one each time.
+QUIET = {
+    "length": "k = len(w)",
+    "shape": "k = str(w.shape)",
+    "dtype": "k = str(w.dtype)",
+    "number": "k = str(n)",
+    "computed number": "k = (n + 1, 'a')",
+    "type": "k = type(w).__name__",
+    "one value": "k = repr(tuple(z))",
+}
+
+
+@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize("key", QUIET)
+def test_a_cache_under_keys_of_no_value_says_nothing(key, fill):
+    inner = f"        {QUIET[key]}\n" + "".join(f"    {line}\n" for line in FILLS[fill].splitlines())
+    text = f"{HEAD}def f(x):\n    C = {{}}\n    z = x * 2.0\n    v = x[0] * x[1]\n    def g(w, n):\n{inner}"
+    text += "    return g(x[:1], 1) + g(x[1:], 1) + g(x[:1], 1)\n"
+    names = {"__name__": "quiet"}
+    file = f"quiet_{abs(hash(text))}.py"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    exec(compile(text, file, "exec"), names)
+    gradient, texts = told(names["f"], [0.7, 0.7])
+    assert texts == []
+    np.testing.assert_allclose(gradient, [6 * 0.7**3] * 2)
+
+
+def remembered(function):
+    known = {}
+
+    @functools.wraps(function)
+    def called(*args, **kwargs):
+        key = repr(args) + str(kwargs)
+        if key not in known:
+            known[key] = function(*args, **kwargs)
+        return known[key]
+
+    called.clear = known.clear
+    return called
+
+
+@pytest.mark.parametrize("spelled", ["position", "keyword"])
+def test_a_decorator_that_remembers_by_the_text_of_its_arguments_is_told(spelled):
+    @remembered
+    def g(v):
+        return v * v
+
+    def f(x):
+        g.clear()
+        if spelled == "keyword":
+            return g(v=x[0]) + 3.0 * g(v=x[1])
+        return g(x[0]) + 3.0 * g(x[1])
+
+    hold(f)
 
 
 @pytest.mark.parametrize("f", SILENT, ids=lambda f: f.__name__)

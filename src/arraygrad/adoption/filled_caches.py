@@ -1,7 +1,8 @@
 """Caches whose keys are whole numbers or text that is made of a value: what an earlier call has put there is told.
 
 May import: adoption.exchange, adoption.text_names, autograd.equal_by_chance, autograd.python_numbers,
-autograd.source_locations, autograd.stale_caches, core.convert, core.tensor, the standard library, numpy.
+autograd.source_locations, autograd.stale_caches, core.convert, core.exposed_memory, core.tensor, the standard library,
+numpy.
 
 Note [Filled caches]
 ~~~~~~~~~~~~~~~~~~~~
@@ -17,10 +18,14 @@ computes anew and says nothing.
 (4) What is found under a key that several values have made, and is followed, is told if these have different
     derivatives: Note [Values that are equal by chance]. So the calls that make text and hashes of a key, f-strings and
     `'%g' % x` are rewritten as well.
+(5) A key may be made in any other way: text of a list, joined or cut text, digests, functions of the program. So where
+    the dict is asked, the followed values in the names that its key is computed from are noted, and (4) is asked of
+    those that were noted under an equal key before.
 Guarded by tests/adoption/test_filled_caches.py.
 """
 
 import ast
+import itertools
 import sys
 
 import numpy
@@ -32,14 +37,18 @@ from arraygrad.autograd.python_numbers import is_followed
 from arraygrad.autograd.source_locations import SourceLocation, warn_at
 from arraygrad.autograd.stale_caches import looked_at, tell_twins
 from arraygrad.core.convert import RUNNING
+from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor
 
-__all__ = ["Caches", "item", "key_made", "looked_up", "place_of", "text_made"]
+__all__ = [
+    "Caches", "asked_for", "item", "key_made", "looked_up", "not_asked_for", "place_of", "text_made",
+]  # fmt: skip
 
 # Names of functions that make whole numbers and text, of which keys are made.
 _CUTS = frozenset("ceil floor int rint round trunc".split())
 _TEXTS = frozenset("format hash repr str".split())
 _LOOKS = frozenset(("get", "setdefault", "pop"))
+_OF_SHAPE = frozenset("dtype id len ndim shape size type".split())  # what these give says nothing of a value
 _PLAIN = (float, complex, numpy.floating, numpy.complexfloating)
 _MANY = 4096
 _MAKERS = 4  # so many values that made one key are kept, of so many keys
@@ -74,14 +83,56 @@ class Caches:
                 looked.add(place_of(node.comparators[0]))
             elif isinstance(node, ast.Try):
                 looked.update(place_of(part.value) for part in ast.walk(node) if isinstance(part, ast.Subscript))
-        self.dicts = {}  # how those are written -> whether the function itself makes them
+        # How those are written -> (whether constants in them are not looked at: the function itself makes the dict, or
+        # its keys are made in other ways than (1); the names and attributes that keys are computed from (5)).
+        self.dicts = {}
         self.keys = set()  # ids of the syntax of calls that make keys
         for holder, key, value in filled:
             text = place_of(holder)
             made = self._made(key)
-            if text in looked and made and not self._is_of_key(value, key):
-                self.dicts[text] = self._is_new(holder)
+            if text not in looked or self._is_of_key(value, key):
+                continue
+            places = self._places(key)
+            if made or places:
+                is_new, known = self.dicts.get(text, (True, ()))
+                is_new = is_new and (not made or self._is_new(holder))
+                self.dicts[text] = is_new, tuple(dict.fromkeys((*known, *places)))
                 self.keys.update(map(id, made))
+
+    def _places(self, key):
+        """The names and attributes, as tuples of names, that a key is computed from by calls or operators (5)."""
+        found = []
+        waiting = list(dict.fromkeys(self._computed(key)))
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.Call):
+                if _name_called(node) not in _OF_SHAPE:
+                    waiting += [*node.args, *[one.value for one in node.keywords]]
+                    waiting += [node.func.value] if isinstance(node.func, ast.Attribute) else []
+            elif isinstance(node, ast.Name | ast.Attribute):
+                place = _path(node)
+                if place is not None and not _OF_SHAPE.intersection(place[1:]):
+                    found.append(place)
+                elif place is None and node.attr not in _OF_SHAPE:
+                    waiting.append(node.value)
+            else:
+                waiting += ast.iter_child_nodes(node)
+        return found
+
+    def _computed(self, key):
+        """The parts of a key, and of what its names are assigned from, that are more than a name or a constant."""
+        waiting, known = [key], set()
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.Name):
+                if node.id not in known:
+                    known.add(node.id)
+                    waiting += self._assigned.get(node.id, ())
+            elif isinstance(node, ast.Tuple):
+                waiting += node.elts
+            elif not isinstance(node, ast.Constant):
+                yield node
+                waiting += [one for one in ast.walk(node) if isinstance(one, ast.Name) and one is not node]
 
     def _parts(self, node):
         """The syntax of an expression, with that of what its names are assigned from."""
@@ -117,7 +168,8 @@ class Caches:
         if isinstance(value, ast.Name) and value.id in self._assigned:
             value = ast.Tuple(self._assigned[value.id], ast.Load())
         called = {id(node.func) for node in ast.walk(value) if isinstance(node, ast.Call)}
-        inner = {id(part) for made in self._made(key) for part in ast.walk(made)}  # what the key is made of
+        calls = [part for part in self._parts(key) if isinstance(part, ast.Call)]
+        inner = {id(part) for made in [*calls, *self._made(key)] for part in ast.walk(made)}  # what the key is made of
         of_key = {part.id for part in ast.walk(key) if isinstance(part, ast.Name) and id(part) not in inner} | {"self"}
         named = {part.id for part in ast.walk(value) if isinstance(part, ast.Name) and id(part) not in called}
         of_modules = {
@@ -126,6 +178,15 @@ class Caches:
             if isinstance(part, ast.Attribute) and id(part) in called and isinstance(part.value, ast.Name)
         }
         return bool(named & of_key) and named <= of_key | of_modules
+
+
+def _path(node):
+    """The names of `a.b.c`, None of what is no name or attribute of one."""
+    names = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return (node.id, *reversed(names)) if isinstance(node, ast.Name) else None
 
 
 def _name_called(node):
@@ -169,27 +230,48 @@ def _note(made, values):
 _KEYS = "keys made"  # beside the places that a trace has looked at: {key: the values that it was made of}
 
 
-def item(is_new, holder, key):
-    """`holder[key]`; `is_new`: of a dict that the function makes itself."""
+def item(is_new, places, holder, key):
+    """`holder[key]`; see `Caches.dicts`."""
     found = holder[key]
     if RUNNING and isinstance(holder, dict):
-        _tell(found, key, is_new, sys._getframe(1))
+        _tell(found, key, is_new, places, holder, sys._getframe(1))
     return found
 
 
-def looked_up(is_new, method, key, *default):
+def looked_up(is_new, places, method, key, *default):
     """`holder.get(key)` and its like."""
     found = method(key, *default)
-    if RUNNING and isinstance(getattr(method, "__self__", None), dict):
-        _tell(found, key, is_new, sys._getframe(1))
+    holder = getattr(method, "__self__", None)
+    if RUNNING and isinstance(holder, dict):
+        _tell(found, key, is_new, places, holder, sys._getframe(1))
     return found
 
 
-def _tell(found, key, is_new, frame):
-    if is_on() and any(map(is_followed, found if isinstance(found, list | tuple) else [found])):
-        _tell_of_others(key, frame)
+def asked_for(places, key, holder):
+    """`key in holder`."""
+    found = key in holder
+    if RUNNING and isinstance(holder, dict) and is_on():
+        _others(places, holder, key, sys._getframe(1))
+    return found
+
+
+def not_asked_for(places, key, holder):
+    """`key not in holder`."""
+    lacks = key not in holder
+    if RUNNING and isinstance(holder, dict) and is_on():
+        _others(places, holder, key, sys._getframe(1))
+    return lacks
+
+
+def _tell(found, key, is_new, places, holder, frame):
+    if not is_on():
         return
-    if is_new or not is_on() or not _is_noted(key) or not _is_constant(found):
+    pairs = _others(places, holder, key, frame)
+    if any(map(is_followed, found if isinstance(found, list | tuple) else [found])):
+        if not _tell_of_others(key, frame) and pairs and (own := looked_at(frame)) is not None:
+            any(tell_twins(first, other, own) for first, other in pairs)
+        return
+    if is_new or not _is_noted(key) or not _is_constant(found):
         return
     at = SourceLocation(frame)
     warn_at(
@@ -204,17 +286,73 @@ def _tell(found, key, is_new, frame):
 def _tell_of_others(key, frame):
     """What is found under a key is followed: warn if it may be that of another value which made the key (4)."""
     if isinstance(key, tuple):
-        for part in key:
-            _tell_of_others(part, frame)
-        return
+        return any(_tell_of_others(part, frame) for part in key)
     try:
         first, *others = looks_of(next(reversed(RUNNING.values()))).get(_KEYS, {}).get(key, ())
     except (TypeError, ValueError, StopIteration, RuntimeError):  # no key, no maker, another thread's call ended
-        return
+        return False
     if others and (own := looked_at(frame)) is not None:
-        for other in others:
-            if tell_twins(first, other, own):
-                return
+        return any(tell_twins(first, other, own) for other in others)
+    return False
+
+
+def _others(places, holder, key, frame):
+    """Pairs of equal values of which the second is in a place now, and the first was when the key was asked for (5)."""
+    if not places or isinstance(key, Tensor):
+        return []
+    names = frame.f_locals
+    now = [(place, value) for place in places for value in _followed_in(_value_of(place, names))]
+    if not now:
+        return []
+    try:
+        asked = looks_of(next(reversed(RUNNING.values()))).setdefault(_PLACES, {})
+        at = id(holder), key
+        if at not in asked and len(asked) >= _MADE:
+            return []
+        before = asked.setdefault(at, [])
+    except (TypeError, StopIteration, RuntimeError):  # it is no key, or a transform of another thread has ended
+        return []
+    pairs = [
+        (one, value)
+        for place, value in now
+        for other, one in before
+        if other == place and one is not value and _are_equal(one, value)
+    ]
+    new = [(place, value) for place, value in now if not any(value is one for _, one in before)]
+    before += new[: _MAKERS * len(places) - len(before)]
+    return pairs
+
+
+_PLACES = "places of keys"  # beside `_KEYS`: {(id of a dict, key): [(place, value), ...]}
+_ITEMS = 16  # so many values of a container or object
+
+
+def _value_of(place, names):
+    """What a name and attributes of it hold, as far as that is known without running code."""
+    value = names.get(place[0])
+    for name in place[1:]:
+        value = getattr(value, "__dict__", {}).get(name)
+    return value
+
+
+def _followed_in(value, depth=2):
+    """The followed values in containers and objects that are nested so deep."""
+    if isinstance(value, Tensor):
+        return [value] if is_followed(value) else []
+    if not depth or isinstance(value, type | str | bytes):
+        return []
+    if isinstance(value, list | tuple | set | frozenset):
+        parts = itertools.islice(value, _ITEMS)
+    else:
+        parts = itertools.islice(
+            (value if isinstance(value, dict) else getattr(value, "__dict__", {})).values(), _ITEMS
+        )
+    return [one for part in list(parts) for one in _followed_in(part, depth - 1)]
+
+
+def _are_equal(a, b):
+    a, b = raw_array(a), raw_array(b)
+    return type(a) is type(b) is numpy.ndarray and a.shape == b.shape and bool((a == b).all())
 
 
 def _is_noted(key):

@@ -38,7 +38,15 @@ import typing
 import numpy
 
 from arraygrad.adoption.exchange import TEXTS, is_on, makes_tensors
-from arraygrad.adoption.filled_caches import Caches, item, key_made, looked_up, text_made
+from arraygrad.adoption.filled_caches import (
+    Caches,
+    asked_for,
+    item,
+    key_made,
+    looked_up,
+    not_asked_for,
+    text_made,
+)
 from arraygrad.adoption.fresh import fresh, references, references_shown, set_counts
 from arraygrad.adoption.identity_comparisons import codes_of
 from arraygrad.adoption.one_value_caches import OneValue, asked, may_keep
@@ -60,6 +68,7 @@ _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 _FRESH, _METHOD = "arraygrad: fresh", "arraygrad: method"
 _KEY, _ITEM, _LOOK = "arraygrad: key", "arraygrad: item", "arraygrad: look"
 _TEXT = "arraygrad: text of a key"
+_IN, _NOT_IN = "arraygrad: in", "arraygrad: not in"
 _CUT, _ASKED = "arraygrad: cut", "arraygrad: asked"
 _WHOLE = frozenset("ceil fix floor int int32 int64 rint round trunc".split())  # functions that make whole numbers
 _MANY = 1 << 15
@@ -122,6 +131,8 @@ _IN_PLACE_OF = {
     _ITEM: item,
     _LOOK: looked_up,
     _TEXT: text_made,
+    _IN: asked_for,
+    _NOT_IN: not_asked_for,
     _CUT: _digits_kept,
     _ASKED: asked,
 }
@@ -556,17 +567,26 @@ class _Change(ast.NodeTransformer):
         return isinstance(made, type) and _keeps_what_is_written(made, self.namespace)
 
     def _of_cache(self, node):
-        """Whether the function makes the dict of this syntax itself, as syntax; None: it fills none. [Filled caches]"""
+        """What is known of the dict of this syntax, as syntax; None: the function fills none there. [Filled caches]"""
         if self.caches is None or not self.caches.dicts:
             return None
-        is_new = self.caches.dicts.get(ast.dump(node))
-        return None if is_new is None else ast.copy_location(ast.Constant(is_new), node)
+        known = self.caches.dicts.get(ast.dump(node))
+        return None if known is None else [ast.copy_location(ast.Constant(one), node) for one in known]
 
     def visit_Subscript(self, node):
         read = isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice)
-        is_new = self._of_cache(node.value) if read else None
+        known = self._of_cache(node.value) if read else None
         self.generic_visit(node)
-        return node if is_new is None else self._called(_ITEM, node, [is_new, node.value, node.slice])
+        return node if known is None else self._called(_ITEM, node, [*known, node.value, node.slice])
+
+    def visit_Compare(self, node):
+        asks = len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn)
+        known = self._of_cache(node.comparators[0]) if asks else None
+        self.generic_visit(node)
+        if known is None:
+            return node
+        name = _IN if isinstance(node.ops[0], ast.In) else _NOT_IN
+        return self._called(name, node, [known[1], node.left, *node.comparators])
 
     def visit_If(self, node):
         cache = self.tests.get(id(node.test))
@@ -613,7 +633,7 @@ class _Change(ast.NodeTransformer):
         of = node.func
         makes_key = self.caches is not None and id(node) in self.caches.keys
         looks = isinstance(of, ast.Attribute) and of.attr in ("get", "setdefault", "pop")
-        is_new = self._of_cache(of.value) if looks else None
+        known = self._of_cache(of.value) if looks else None
         self.generic_visit(node)
         if self._is_keeper(of):
             node.args = [one if isinstance(one, ast.Starred) else self._through(one) for one in node.args]
@@ -624,8 +644,8 @@ class _Change(ast.NodeTransformer):
             return self._called(_CUT, node, [of, constant, *node.args])
         if makes_key:
             return self._called(_KEY, node, [of, *node.args], node.keywords)
-        if is_new is not None:
-            return self._called(_LOOK, node, [is_new, of, *node.args], node.keywords)
+        if known is not None:
+            return self._called(_LOOK, node, [*known, of, *node.args], node.keywords)
         if isinstance(of, ast.Attribute) and of.attr in _METHODS and not self._is_module(of.value):
             name = ast.copy_location(ast.Constant(of.attr), of)
             return self._called(_METHOD, node, [of.value, name, *node.args], node.keywords)
