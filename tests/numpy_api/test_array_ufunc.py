@@ -3,6 +3,8 @@
 Imports the public names of arraygrad.
 """
 
+import re
+
 import numpy as np
 import pytest
 
@@ -137,12 +139,49 @@ def test_out_is_a_tensor_that_is_written_and_recorded():
 
 @pytest.mark.parametrize(
     ("keywords", "advice"),
-    [({"casting": "unsafe"}, "leave"), ({"subok": None}, "leave"), ({"signature": "d->d"}, "leave")],
+    [({"subok": None}, "leave"), ({"signature": "d->d"}, "leave")],
 )
 def test_keyword_without_a_counterpart_is_refused_with_advice(keywords, advice):
     (key,) = keywords
     with pytest.raises(TypeError, match=rf"numpy\.exp: {key}= is not supported for Tensors.*{advice}"):
         np.exp(tensor(), **keywords)
+
+
+CASTS = {
+    "number": lambda x, **k: np.multiply(x, 2.0, **k),
+    "integer": lambda x, **k: np.multiply(x, 2, **k),
+    "integers": lambda x, **k: np.multiply(np.arange(1, 4), x, **k),
+    "one": lambda x, **k: np.sin(x, **k),
+    "float32": lambda x, **k: np.add(x, x, dtype=np.float32, **k),
+    "out": lambda x, **k: np.add(x, x, out=x * 0.0, **k),
+    "product": lambda x, **k: np.matmul(np.ones((2, 3)), x, **k),
+    "two results": lambda x, **k: np.modf(x, **k)[0],
+    "NumPy's number": lambda x, **k: np.add(np.float32(1.0), x, **k),
+}
+
+
+@pytest.mark.parametrize("call", CASTS)
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
+def test_casting_allows_what_numpy_allows(casting, call):
+    x = np.array([0.5, 1.25, 2.0])
+    t = ag.tensor(x, requires_grad=True)
+    try:
+        expected = CASTS[call](x, casting=casting)
+    except TypeError as error:
+        with pytest.raises(TypeError, match=re.escape(str(error))):
+            CASTS[call](t, casting=casting)
+        return
+    found, usual = CASTS[call](t, casting=casting), CASTS[call](t)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.numpy(), expected)
+    np.testing.assert_array_equal(
+        ag.autograd.grad(found.sum(), t)[0].numpy(), ag.autograd.grad(usual.sum(), t)[0].numpy()
+    )
+
+
+def test_a_cast_that_no_gradient_passes_is_refused():
+    with pytest.raises(TypeError, match="casting='unsafe' allows a cast that no gradient passes"):
+        np.floor_divide(tensor(), 2.0, casting="unsafe", dtype=int)
 
 
 def test_keywords_at_their_default_are_accepted():

@@ -109,3 +109,50 @@ def test_broadcast_shows_what_is_written_afterwards(write):
         return sum((i + 1) * u * u * v for i, (u, v) in enumerate(b))
 
     held(f, X)
+
+
+def walked(a):
+    it = a.flat
+    found = [next(it), next(it), it.index, it.coords, it[4], it.index, it.coords, next(it), it.index]
+    it[3] = 9.0
+    found += [it.index, *list(it), it.index, *it, len(it), iter(it) is it]
+    it = a.flat
+    next(it)
+    for v in it:
+        found += [v, it.index, it.coords]
+    return found
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (6,), (1, 2, 3), (3, 2, 1)])
+def test_flat_is_an_iterator(shape):
+    a = np.arange(6.0).reshape(shape)
+    assert walked(ag.tensor(a)) == walked(a.copy())
+
+
+def test_flat_of_no_axes_and_no_elements():
+    for a in (np.array(5.0), np.zeros((0, 3))):
+        found = []
+        for x in (a, ag.tensor(a)):
+            it = x.flat
+            found.append((it.index, len(it), [float(v) for v in it], it.index, next(it, None)))
+        assert found[0] == found[1]
+
+
+def test_elements_that_flat_gives_are_recorded():
+    def f(x):
+        it = x.reshape(2, 3).flat
+        next(it)
+        total = next(it) ** 2 + it[4] + it.index * x[0]
+        next(it)
+        return total + next(it)
+
+    np.testing.assert_allclose(ag.grad(f)(np.arange(1.0, 7.0)), [0, 5, 0, 0, 1, 0])
+
+
+def test_astype_object_keeps_numbers_that_are_recorded():
+    def f(x):
+        o = x.astype(object)
+        return (o * o).sum() + x.astype("O")[0]
+
+    np.testing.assert_allclose(ag.grad(f)(X), 2 * X + [1, 0, 0])
+    ag.adopt.clear()

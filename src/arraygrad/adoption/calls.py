@@ -38,6 +38,7 @@ import numpy
 from arraygrad.adoption import (
     compiled_names,
     cupy_names,
+    drawn_numbers,
     lent,
     masked_names,
     numba_names,
@@ -77,6 +78,7 @@ numpy_names.install()
 number_names.install()
 text_names.install()
 testing_names.install()
+drawn_numbers.install()
 pickled.install()
 numba_names.install()
 compiled_names.install()

@@ -1,8 +1,8 @@
 """The code of a function with other expressions, where an array is made or asked that no stand-in is called for.
 
-May import: adoption.exchange, adoption.filled_caches, adoption.fresh, adoption.identity_comparisons,
-adoption.one_value_caches, adoption.syntax_of_code, adoption.table, adoption.text_names, adoption.written,
-autograd.python_numbers, core.tensor, numpy_api.arrays, the standard library, numpy.
+May import: adoption.drawn_numbers, adoption.exchange, adoption.filled_caches, adoption.fresh,
+adoption.identity_comparisons, adoption.one_value_caches, adoption.syntax_of_code, adoption.table, adoption.text_names,
+adoption.written, autograd.python_numbers, core.tensor, numpy_api.arrays, the standard library, numpy.
 
 Note [Code that is rewritten]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -37,6 +37,7 @@ import typing
 
 import numpy
 
+from arraygrad.adoption.drawn_numbers import DRAWS, called
 from arraygrad.adoption.exchange import TEXTS, is_on, makes_tensors
 from arraygrad.adoption.filled_caches import (
     Caches,
@@ -61,7 +62,7 @@ from arraygrad.numpy_api.arrays import holds_tensors, of_objects
 __all__ = ["rewritten", "set_libraries"]
 
 _FUNCTIONS = frozenset(("dot", "clip", "searchsorted"))  # the functions of NumPy of these names take Tensors
-_METHODS = _FUNCTIONS | METHODS | {"astype"}
+_METHODS = _FUNCTIONS | METHODS | DRAWS | {"astype"}
 _PUTS = frozenset(("append", "insert", "setdefault"))  # of lists and dicts
 _SHOWN = frozenset(("T", "mT", "flat", "real", "imag"))
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
@@ -70,6 +71,7 @@ _KEY, _ITEM, _LOOK = "arraygrad: key", "arraygrad: item", "arraygrad: look"
 _TEXT = "arraygrad: text of a key"
 _IN, _NOT_IN = "arraygrad: in", "arraygrad: not in"
 _CUT, _ASKED = "arraygrad: cut", "arraygrad: asked"
+_RANDOM = ("random", "numpy.random")  # how the module is named
 _WHOLE = frozenset("ceil fix floor int int32 int64 rint round trunc".split())  # functions that make whole numbers
 _MANY = 1 << 15
 _STORE_ATTR = dis.opmap["STORE_ATTR"]
@@ -83,6 +85,8 @@ def _method(array, name, *args, **kwargs):
     """`array.name(*args)`."""
     if name == "astype":
         return _astype(array, args, kwargs, sys._getframe(1))
+    if name in DRAWS:
+        return called(array, name, *args, **kwargs)
     if name in METHODS:
         found = getattr(array, name)(*args, **kwargs)
         if TEXTS and is_on():
@@ -95,11 +99,13 @@ def _method(array, name, *args, **kwargs):
 
 
 def _astype(array, args, kwargs, frame):
-    """`array.astype(*args)`: of objects, Tensors among them; of a constant as text; of text of a Tensor."""
+    """`array.astype(*args)`: of or to objects, Tensors among them; of a constant as text; of text of a Tensor."""
     if type(array) is Tensor:
         given = args[0] if args else kwargs.get("dtype")
         if not array.requires_grad and is_on() and _is_text(given):
             return array.numpy().astype(*args, **kwargs)
+        if given in (object, "O") and makes_tensors():  # as numpy.array(x, dtype=object): its numbers are recorded
+            return array.copy()
     elif type(array) is numpy.ndarray and array.dtype.kind == "O" and makes_tensors():
         given = args[0] if args else kwargs.get("dtype")
         held = None if given is None or numpy.dtype(given).kind == "O" else of_objects(array)
@@ -524,6 +530,13 @@ class _Change(ast.NodeTransformer):
             node = node.value
         return isinstance(node, ast.Name) and isinstance(self.namespace.get(node.id), types.ModuleType)
 
+    def _may_have(self, of):
+        """Whether an expression may be a method: of a module only if that is numpy.random. [Drawn numbers]"""
+        if not self._is_module(of.value):
+            return True
+        node = of.value
+        return of.attr in DRAWS and (getattr(node, "attr", None) or self.namespace[node.id].__name__) in _RANDOM
+
     def visit_Assign(self, node):
         self.generic_visit(node)
         for target in node.targets:
@@ -646,7 +659,7 @@ class _Change(ast.NodeTransformer):
             return self._called(_KEY, node, [of, *node.args], node.keywords)
         if known is not None:
             return self._called(_LOOK, node, [*known, of, *node.args], node.keywords)
-        if isinstance(of, ast.Attribute) and of.attr in _METHODS and not self._is_module(of.value):
+        if isinstance(of, ast.Attribute) and of.attr in _METHODS and self._may_have(of):
             name = ast.copy_location(ast.Constant(of.attr), of)
             return self._called(_METHOD, node, [of.value, name, *node.args], node.keywords)
         if isinstance(of, ast.Attribute) and of.attr in _PUTS and node.args and self._container(of.value):

@@ -49,6 +49,19 @@ _DRAWN = {
     "multivariate_normal": (
         "What a generator draws is a constant: mean + numpy.linalg.cholesky(cov) @ rng.normal(size=...) is recorded. "
     ),
+    "gamma": (
+        "What a generator draws is a constant: scale * rng.gamma(shape, size=...) is recorded. In the shape its draws "
+        "jump, and have no derivative: scipy.stats.gamma.ppf(u, shape) of uniform numbers u has one. "
+    ),
+    "beta": "By rejection its draws jump, and have no derivative: scipy.stats.beta.ppf(u, a, b) of uniform u has one. ",
+    "standard_gamma": "By rejection its draws jump: scipy.stats.gamma.ppf(u, shape) of uniform u has a derivative. ",
+    "chisquare": "By rejection its draws jump: scipy.stats.chi2.ppf(u, df) of uniform u has a derivative. ",
+    "standard_t": "By rejection its draws jump: scipy.stats.t.ppf(u, df) of uniform u has a derivative. ",
+    **dict.fromkeys(
+        ("binomial", "geometric", "negative_binomial", "poisson", "multinomial"),
+        "What it draws are whole numbers, which have no derivative: give it arraygrad.stop_gradient(t) where constants "
+        "are meant. ",
+    ),
     "permutation": "A generator takes no Tensor: x[rng.permutation(len(x))] is recorded. ",
     "permuted": "A generator takes no Tensor: numpy.take_along_axis(x, rng.permuted(places, axis=1), 1) is recorded. ",
     "choice": "A generator takes no Tensor: x[rng.choice(len(x), ...)] is recorded. Probabilities have no derivative. ",

@@ -33,7 +33,6 @@ __all__ = ["array_function", "array_ufunc", "handlers", "numpy_name", "ufuncs"]
 
 # What a ufunc call may say without changing what is computed.
 _HARMLESS = {
-    "casting": ("same_kind",),
     "order": ("K", "C", "A", "F"),
     "subok": (True, False),
     "signature": (None,),
@@ -142,6 +141,9 @@ def array_ufunc(ufunc, method, inputs, kwargs):
         if ufunc.signature is not None:
             placed = {key: kwargs.pop(key) for key in ("axes", "axis", "keepdims") if key in kwargs}
             function = _written().over_axes(ufunc, function, **placed) if placed else function
+        casting = kwargs.pop("casting", "same_kind")
+        if casting != "same_kind":
+            _check_casting(ufunc, name, casting, inputs, dtype, out)
         _check_keywords(name, kwargs)
         backend = _backend((*inputs, where, *(out or ())))
         inputs = [to_tensor(x, backend) if isinstance(x, list | tuple) else x for x in inputs]
@@ -547,6 +549,36 @@ def _check_keywords(name, kwargs):
         harmless = _HARMLESS.get(key, ())
         if not any(value is h or (isinstance(h, str) and value == h) for h in harmless):
             raise TypeError(f"{name}: {key}= is not supported for Tensors: leave it out")
+
+
+def _check_casting(ufunc, name, casting, inputs, dtype, out):
+    """Pass where casting= changes nothing: NumPy allows the casts by it, and by "same_kind", which is the default.
+
+    Raises
+    ------
+    numpy.exceptions.UFuncTypeError
+        As NumPy does, where `casting` does not allow a cast.
+    TypeError
+        Where "same_kind" does not.
+    """
+    empty = [x if type(x) in (int, float, complex) else numpy.empty(0, _dtype_of(x)) for x in inputs]
+    outs = [None if one is None else numpy.empty(0, _dtype_of(one)) for one in out or (None,) * ufunc.nout]
+    if ufunc.signature is not None:
+        empty, outs = [[None if x is None else numpy.empty((0, 0), x.dtype) for x in some] for some in (empty, outs)]
+    chosen = {"out": tuple(outs), **({} if dtype is None else {"dtype": dtype})}
+    ufunc(*empty, casting=casting, **chosen)  # resolve_dtypes() of NumPy 2.4 ends the process where it refuses an int
+    try:
+        ufunc(*empty, **chosen)
+    except TypeError as error:
+        raise TypeError(
+            f"{name}: casting={casting!r} allows a cast that no gradient passes ({error}): cast with "
+            "t.astype(dtype) where a constant is meant, and leave casting= out"
+        ) from None
+
+
+def _dtype_of(x):
+    """NumPy's dtype of an array of any library, a Tensor or a list."""
+    return numpy.dtype(str(x.dtype)) if hasattr(x, "dtype") else numpy.asarray(x).dtype
 
 
 def _name(ufunc):

@@ -219,27 +219,68 @@ def setflags(self, write=None, align=None, uic=None):
 
 
 class Flat:
-    """`t.flat`: the elements in row-major order, to read, to write in place (recorded) and to iterate over."""
+    """`t.flat`: the elements in row-major order, to read, to write in place (recorded) and to iterate over.
 
-    __slots__ = ("_tensor",)
+    As numpy.flatiter it is an iterator: `next(it)` goes on from `it.index`, and `it[key]` sets that back to zero.
+
+    Attributes
+    ----------
+    index : int
+        How many elements have been given.
+    coords : tuple of int
+        The indices of the next element.
+    base : Tensor
+    """
+
+    __slots__ = ("_positions", "_tensor", "index")
 
     def __init__(self, tensor):
         self._tensor = tensor
+        self._restart()
+
+    def _restart(self):
+        self.index = 0
+        self._positions = None  # an iterator over the indices of the elements, of several axes
+
+    @property
+    def base(self):
+        return self._tensor
+
+    @property
+    def coords(self):
+        shape = self._tensor.shape
+        if self.index < self._tensor.size:
+            return tuple(map(int, numpy.unravel_index(self.index, shape)))
+        return (shape[0], *[0] * (len(shape) - 1)) if shape else ()
 
     def __len__(self):
         return self._tensor.size
 
     def __iter__(self):
-        t = self._tensor
-        if t.ndim < 2:
-            return iter(t if t.ndim else t.reshape(1))
-        return (t[index] for index in numpy.ndindex(t.shape))  # each is taken when it is asked for: a loop may write
+        return self
+
+    def __next__(self):  # an element is taken when it is asked for: a loop may write
+        t, i = self._tensor, self.index
+        if i >= t.size:
+            raise StopIteration
+        if t.ndim == 1:
+            found = t[i]
+        elif t.ndim:
+            if self._positions is None:
+                self._positions = iter(numpy.ndindex(t.shape))
+            found = t[next(self._positions)]
+        else:
+            found = t.reshape(1)[0]
+        self.index = i + 1
+        return found
 
     def __getitem__(self, key):
+        self._restart()
         found = self._tensor.ravel()[key]
         return found.copy() if found.ndim else found
 
     def __setitem__(self, key, value):
+        self._restart()
         if isinstance(value, Tensor):
             t = self._tensor
             refuse_overlap("ndarray.flat", lambda a, v: a.flat.__setitem__(key, v), t, (value,), {})

@@ -77,6 +77,8 @@ class Distribution:
         if name == "interval" and "ppf" in self._methods:
             return self._interval
         value = getattr(self.scipy_object, name)
+        if name == "rvs" and getattr(value, "__func__", None) is rv_continuous.rvs:
+            return self._rvs
         if name in _STANDARD and name[1:] in self._methods:
             return functools.partial(self._standard, name)
         if callable(value):
@@ -99,6 +101,21 @@ class Distribution:
                 f"support, {low} and {high}, and beyond has no rule; use {name[1:]}"
             )
         return self._methods[name[1:]](x, *shapes)
+
+    def _rvs(self, *args, **kwargs):
+        """Numbers that are drawn, as `rv_generic.rvs` makes them: of the standard law, times `scale`, plus `loc`."""
+        dist = self.scipy_object
+        names = [*filter(None, map(str.strip, (dist.shapes or "").split(","))), "loc", "scale", "size"]
+        given = dict(zip(names, args, strict=False)) | kwargs
+        loc, scale = given.pop("loc", 0), given.pop("scale", 1)
+        drawn = guarded(f"stats.{self._name}.rvs", dist.rvs, _reason("rvs"))
+        known = len(args) <= len(names) and holds_tensor((loc, scale)) and not holds_tensor(given)
+        if not known or isinstance(dist, rv_discrete) or not np.any(raw(scale)):  # at zero SciPy draws nothing
+            return drawn(*args, **kwargs)
+        loc, scale = [ag.asarray(one) if holds_tensor(one) else one for one in (loc, scale)]
+        # With another generator: what SciPy raises, and the shape of the result.
+        trial = dist.rvs(**{**given, "random_state": 0}, loc=raw(loc), scale=raw(scale))
+        return drawn(**{**given, "size": np.shape(trial)}) * scale + loc
 
     def _interval(self, confidence, *args, **kwargs):
         """The ends of the central interval of this probability."""
@@ -143,6 +160,7 @@ _STANDARD = frozenset("_pdf _pmf _logpdf _logpmf _cdf _sf _logcdf _logsf _ppf _i
 _IN_PLACE = {
     "expect": "integrate.quad of the function times pdf has one",
     "moment": "integrate.quad of x**n times pdf has one",
+    "fit": "the formula of the estimate has one, as numpy.mean and numpy.std for norm; implicit.minimize for others",
     "rvs": "what is drawn is a constant: ppf(u) of uniform numbers u has one",
 }
 
@@ -194,6 +212,11 @@ class Frozen(Fixed):
                 return value
             shown = ", ".join([*self.dist._attributes, *self.dist._methods])
             return handed_out(f"stats.{self.dist._name}(...).{name}", value, held, f"{shown} have one")
+        if name == "rvs" and holds_tensor(held):
+            draws = self.dist.rvs
+            return lambda size=None, random_state=None: draws(
+                *self.args, **self.kwds, size=size, random_state=random_state
+            )
         # The parameters are looked at too: SciPy's frozen object would hold them as constants.
         called = guarded(f"stats.{self.dist._name}.{name}", lambda _held, *a, **k: value(*a, **k), _reason(name))
         return lambda *a, **k: called((self.args, self.kwds), *a, **k)
