@@ -92,7 +92,7 @@ MAY_IMPORT = {
     "core.nodes": ENGINE
     | {f"core.{name}" for name in ("op", "value", "saved_tensors_hooks", "constant_checks", "saved_numbers")},
     "core.written_scalars": {"core.value"},
-    "core.operands": {"core.op", "core.value", "core.written_scalars"},
+    "core.operands": {"engine.arrayops", "core.op", "core.value", "core.written_scalars"},
     "core.arguments": {"core.op", "core.value", "core.operands"},
     "core.number_kinds": {"core.operands", "core.value"},
     "core.interned_args": {"engine.free_threading", "core.op"},

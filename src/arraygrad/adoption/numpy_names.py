@@ -2,7 +2,8 @@
 
 May import: adoption.builtin_answers, adoption.either, adoption.exchange, adoption.objects, adoption.scalar_names,
 adoption.table, adoption.testing_names, adoption.text_names, adoption.of_lists, core.inplace, core.number_lists,
-core.constructors, core.tensor, numpy_api.arrays, numpy_api.loops, numpy_api.rearranging, numpy_api.records, numpy.
+core.constructors, core.tensor, interop.transfer, numpy_api.arrays, numpy_api.loops, numpy_api.rearranging,
+numpy_api.records, numpy.
 """
 
 import collections
@@ -37,6 +38,7 @@ from arraygrad.core.constructors import asarray, wrap_raw
 from arraygrad.core.inplace import as_scalar, is_scalar
 from arraygrad.core.number_lists import joined_numbers
 from arraygrad.core.tensor import Tensor
+from arraygrad.interop.transfer import to_backend
 from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors, of_objects
 from arraygrad.numpy_api.loops import Broadcast, Enumerated
 from arraygrad.numpy_api.rearranging import Vectorize, as_strided, asarray_chkfinite, require
@@ -259,6 +261,7 @@ def _arange(*args, **kwargs):
         made = numpy.arange(*args, **kwargs)
         return _own(made) if makes_tensors() and made.dtype.kind in "fc" else made
     start, step, dtype = _range(*args, **kwargs)
+    start, step = [to_backend(x, "numpy") if isinstance(x, Tensor) else x for x in (start, step)]
     made = numpy.arange(*[_scalar(x) for x in args], **{k: _scalar(x) for k, x in kwargs.items()})
     if made.dtype.kind not in "fc" or (dtype is not None and numpy.dtype(dtype) != made.dtype):
         return made

@@ -19,7 +19,7 @@ from arraygrad.core.number_kinds cimport beside_narrow
 from arraygrad.core.number_ops cimport as_float, number_operation
 from arraygrad.core.op cimport Op, named_op, result_type_of
 from arraygrad.core.operands cimport (
-    check_operand, is_like_scalar, mixed, nested, of_one_library, other_operand, rebinds, strange_operand,
+    check_operand, is_like_scalar, nested, of_one_library, other_operand, rebinds, strange_operand,
 )
 from arraygrad.core.saved_variables cimport keep_args, keep_aside, keep_behind, save, save_plain
 from arraygrad.core.value cimport (
@@ -27,12 +27,13 @@ from arraygrad.core.value cimport (
     join_base, need_extra, new_tensor, raw_now, set_history, storage_now, tensor_type, value_now, wrap,
 )
 from arraygrad.core.written_scalars cimport ITEMS_WRITTEN, let_items_be_written
+from arraygrad.core.arguments import several
+from arraygrad.core.operands import of_the_library
 
 cdef extern from "Python.h":
     PyTypeObject* type_of "Py_TYPE"(PyObject* o) noexcept
 
-# How many op hooks are active in the process. Looking at a static is all that they cost an operation while there are
-# none; whether they are this thread's is asked only then.
+# How many op hooks are active in the process: a static to look at is all that they cost while there are none.
 cdef atomic[int] _observers
 
 
@@ -41,6 +42,7 @@ cdef inline bint is_observed() noexcept:
     return _observers.load(relaxed) != 0 and thread_state().op_hooks != NULL
 
 
+cdef object _several = several
 cdef PyObject* _sign = NULL             # operations that have a slope, and decide as comparisons do: decisions.pyx
 cdef PyObject* _copysign = NULL
 
@@ -361,8 +363,7 @@ cpdef object apply_op(Op op, tuple args, Backend backend=None):
     Raises
     ------
     TypeError
-        If arrays of two backends meet, or if a Tensor that requires grad stands where the operation has no
-        derivative (nothing is dropped silently).
+        If arrays of two backends meet, or a Tensor that requires grad stands where there is no derivative for it.
     """
     cdef object result
     if op.n_arrays == 1 and backend is None:
@@ -380,8 +381,8 @@ cpdef object apply_op(Op op, tuple args, Backend backend=None):
         found = backend if backend is not None else raw_backend_in(args)
         if found is None:
             raise TypeError(f"{op.name}: expected at least one array among the arguments")
-    elif backend is not None and found is not backend:
-        raise mixed(op, <Backend>found, backend)
+    elif backend is not None and found is not backend or found is _several:
+        return apply_op(op, of_the_library(op, args, backend), backend)
     return run(op, args, <Backend>found)
 
 
@@ -441,8 +442,8 @@ cdef object run(Op op, tuple args, Backend backend):
         return observed(op, args, backend)
     for i in range(op.n_inputs):
         arg = args[op.input_at[i]]
-        if not is_tensor(arg) and not is_static(arg):
-            check_operand(op, arg, backend)
+        if not is_tensor(arg) and not is_static(arg) and check_operand(op, arg, backend):
+            return apply_op(op, of_the_library(op, args, None))
     raws = raw_arguments(args)
     raw = backend.call(op, raws)
     raws = None

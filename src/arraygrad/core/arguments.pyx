@@ -12,8 +12,15 @@ cdef extern from "Python.h":
     void Py_LeaveRecursiveCall()
 
 
+cdef Backend _several = Backend.__new__(Backend)
+several = _several              # what backend_in gives where numbers of NumPy's may stand beside another library's arrays
+
+
 cdef Backend backend_in(object args, Op op):
-    """The backend of the Tensors among the arguments (inside lists and tuples too), None if there are none."""
+    """The backend of the Tensors among the arguments (inside lists and tuples too), None if there are none.
+
+    `several` where NumPy's and another's stand there: numbers may move (Note [Numbers that move]).
+    """
     cdef Backend found = None
     cdef Backend other
     for arg in args:
@@ -30,7 +37,9 @@ cdef Backend backend_in(object args, Op op):
         if found is None:
             found = other
         elif other is not None and other is not found:
-            raise mixed(op, found, other)
+            if found is not _several and other is not _several and found.scalars == other.scalars:
+                raise mixed(op, found, other)
+            return _several
     return found
 
 

@@ -11,9 +11,10 @@ from arraygrad.core.number_lists cimport joined_numbers
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.operands cimport has_tensor, is_numpy_scalar, spread
 from arraygrad.core.tensor cimport Tensor, leaf_over, set_requires_grad
-from arraygrad.core.value cimport Backend, find_backend, registered, wrap
+from arraygrad.core.value cimport Backend, TensorBase, find_backend, registered, wrap
 
-from arraygrad.core.operands import set_asarray
+from arraygrad.core.arguments import several
+from arraygrad.core.operands import of_the_library, set_asarray, set_moved
 
 
 def wrap_raw(raw, bint requires_grad=False):
@@ -118,6 +119,8 @@ cdef object stacked(object items, object dtype, object device, bint requires_gra
     if joined is not None:
         return asarray(joined, dtype=dtype, device=device, requires_grad=requires_grad)
     backend = backend_in(items, op)
+    if backend is several:
+        return stacked(of_the_library(op, tuple(items), None), dtype, device, requires_grad)
     if spread(items, 0, lengths, parts) and len(lengths) > 1:
         t = stacked(parts, None, None, False)
         return asarray(t.reshape((*lengths, *t.shape[1:])), dtype=dtype, device=device, requires_grad=requires_grad)
@@ -140,3 +143,11 @@ cdef object stacked(object items, object dtype, object device, bint requires_gra
 
 
 set_asarray(asarray)
+
+
+def _moved_number(TensorBase t not None, str library, device):
+    """A number of NumPy's as an array without axes of another library, recorded."""
+    return apply_op(named_op("_to_backend"), (t, library, device, t.value.meta.ops.name, t.value.meta.device))
+
+
+set_moved(_moved_number)

@@ -28,7 +28,7 @@ from arraygrad.core.value cimport (
 )
 from arraygrad.core.written_scalars cimport ITEMS_WRITTEN
 
-from arraygrad.core.operands import held_array, held_number
+from arraygrad.core.operands import held_array, held_number, number_beside
 
 
 cdef class ViewWrite(Node):
@@ -529,7 +529,10 @@ cdef int store(TensorBase t, object key, object value) except -1:
     if isinstance(value, TensorBase):
         tv = <TensorBase>value
         if tv.value.meta.ops is not backend:
-            raise mixed(op, backend, <Backend>tv.value.meta.ops)
+            other = number_beside(tv, backend, t.value.meta)        # Note [Numbers that move]
+            if other is None:
+                raise mixed(op, backend, <Backend>tv.value.meta.ops)
+            return setitem(t, key, other)
         if recorded and not t.value.meta.is_floating:
             raise TypeError(f"setitem: a value that requires grad can't be written into a tensor of dtype "
                             f"{t.value.meta.dtype}; its gradient would be lost")
@@ -546,7 +549,8 @@ cdef int store(TensorBase t, object key, object value) except -1:
             return setitem(t, key, other)
     if tv is not None and backend.mutable and is_region(tv, t, key):
         return 0                        # the second half of t[key] op= x
-    check_operand(op, value, backend)
+    if check_operand(op, value, backend):
+        raise mixed(op, backend, find_backend(value))
     if recorded and tv is not None and tv.value.meta.ndim and tv.value.meta.shape_tuple()[0] == 1:
         value = tv = without_leading_axes(tv, t.value.raw[raw_key])
     raw_value = to_raw(value)

@@ -1,10 +1,11 @@
 # What stands beside a Tensor in an operation and is no Tensor: numbers, arrays, lists, other classes.
-# May import: core.op, core.value, core.written_scalars.
+# May import: engine.arrayops, core.op, core.value, core.written_scalars.
 import importlib
 import numbers
 import operator
 from types import FunctionType
 
+from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.core.op cimport Op
 from arraygrad.core.value cimport Backend, TensorBase, find_backend, registered, wrap
 from arraygrad.core.written_scalars cimport ITEMS_WRITTEN
@@ -75,7 +76,7 @@ cdef object other_operand(Op op, object x, Backend backend):
     other = registered(type(x))
     if other is backend:
         return x
-    return NotImplemented if other is None or not is_single(x) else backend.scalar(x)
+    return NotImplemented if other is None or backend.scalars or not is_single(x) else backend.scalar(x)
 
 
 cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* done):
@@ -99,14 +100,14 @@ cdef object strange_operand(Op op, object x, TensorBase t, bint on_left, bint* d
             if str(cls.__module__).partition(".")[0] not in _KNOW_NO_TENSORS:
                 return its_answer(op, x, t)                                                     # (1)
             done[0] = False
-            return array_like(op, x, True, backend)
+            return array_like(op, x, True, t)
         if is_array_like(cls):
             if _subclasses is not None and issubclass(cls, backend.array_type) and op.entry.operator is not None:
                 found = _subclasses(x)
                 if found is not None:
                     operation = getattr(operator, op.entry.operator)
                     return operation(found, t) if on_left else operation(t, found)              # (7)
-            found = array_like(op, x, on_left, backend)                                         # (2)
+            found = array_like(op, x, on_left, t)                                               # (2)
             done[0] = found is NotImplemented
             return its_answer(op, x, t) if done[0] else found
         if takes_lists and not comparison and not on_left and answers(op, cls):
@@ -260,9 +261,12 @@ def held_number(x):
     return None
 
 
-cdef object array_like(Op op, object x, bint on_left, Backend backend):
-    """An array that `other_operand` takes now that its type is known; NotImplemented where its class decides (2)."""
+cdef object array_like(Op op, object x, bint on_left, TensorBase t):
+    """An array that `other_operand` takes now that its type is known, or a Tensor; NotImplemented where its class
+    decides (2)."""
     cdef object found
+    cdef Backend backend = <Backend>t.value.meta.ops
+    cdef Backend other
     import numpy
     try:
         other = find_backend(x)
@@ -273,12 +277,16 @@ cdef object array_like(Op op, object x, bint on_left, Backend backend):
                 return found
             raise
         return NotImplemented
-    if other is not backend and not is_single(x):
-        found = backend.of_another(x)
-        if found is None:
-            raise mixed(op, backend, other)
-        return found
-    return x
+    if other is backend:
+        return x
+    if is_like_scalar(t, backend) and not other.scalars:
+        return _asarray(x)                          # and `of_one_library` moves the number: Note [Numbers that move]
+    if is_single(x):
+        return backend.scalar(x)
+    found = backend.of_another(x)
+    if found is None:
+        raise mixed(op, backend, other)
+    return found
 
 
 cdef bint answers(Op op, type cls) except -1:
@@ -306,10 +314,18 @@ cdef object mixed(Op op, Backend a, Backend b):
 
 
 cdef tuple of_one_library(Op op, TensorBase a, TensorBase b):
-    """The operands for Tensors of two libraries, where one is a constant that the other takes; else a TypeError."""
+    """The operands for Tensors of two libraries, where one is a number, or a constant that the other takes.
+
+    Raises TypeError for any others.
+    """
     cdef Backend of_a = <Backend>a.value.meta.ops
     cdef Backend of_b = <Backend>b.value.meta.ops
-    cdef object other = None if a.tracked else of_b.of_another(a.value.raw)
+    cdef object other
+    if of_a.scalars != of_b.scalars:
+        other = number_beside(a, of_b, b.value.meta) if of_a.scalars else number_beside(b, of_a, a.value.meta)
+        if other is not None:
+            return (other, b) if of_a.scalars else (a, other)
+    other = None if a.tracked else of_b.of_another(a.value.raw)
     if other is not None:
         return other, b
     other = None if b.tracked else of_a.of_another(b.value.raw)
@@ -318,23 +334,128 @@ cdef tuple of_one_library(Op op, TensorBase a, TensorBase b):
     return a, other
 
 
+# Note [Numbers that move]
+# ~~~~~~~~~~~~~~~~~~~~~~~~
+# A computed number of NumPy's (Note [Scalars]) is a Python number or a scalar in a plain call, and programs have it
+# beside arrays of any library: `2.0 * a` of a CuPy array, `cupy.where(a > x, a, x)`, `a[0] = x`. So there it becomes an
+# array without axes of that library, on the device of what it stands beside, and the move is recorded; where it does
+# not require grad it becomes a plain number. It has the precision of the array, as `Backend.scalar` has plain numbers.
+# What was made as an array without axes is an array of another library, which a plain call refuses, too.
+# Guarded by tests/core/test_numbers_that_move.py and tests/gpu/test_host_numbers.py.
+cdef object _moved = None
+
+
+def set_moved(function):
+    """Register the function that makes a Tensor one of another library, by its name, on a device, recorded."""
+    global _moved
+    _moved = function
+
+
+def number_beside(TensorBase t not None, Backend backend not None, GradMeta like):
+    """A number as it stands beside an array of another library, of metadata `like`; None: `t` is no number.
+
+    `like` is None where a function of the library's namespace is given numbers alone.
+    """
+    cdef str wanted
+    if not is_like_scalar(t, <Backend>t.value.meta.ops) or backend.scalars:
+        return None
+    if not t.tracked:
+        return t.value.raw.item()
+    if like is None:
+        return _moved(t, backend.name, None)
+    if is_narrow(like):
+        wanted = "complex64" if t.value.meta.is_complex else "float16" if "float16" in str(like.dtype) else "float32"
+        if str(t.value.meta.dtype) != wanted:
+            t = t.astype(wanted)
+    return _moved(t, backend.name, like.device)
+
+
+def of_the_library(Op op not None, tuple args not None, Backend backend):
+    """The arguments with the numbers of NumPy's among them moved to `backend`, None: to that of the first array.
+
+    Raises TypeError where there is no number to move, or an array stands in its place.
+    """
+    cdef list ours = [], others = []
+    collect(args, ours, others)
+    if backend is None:
+        backend = <Backend>(<GradMeta>others[0]).ops
+    for meta in others:
+        if (<GradMeta>meta).ops is not backend:
+            raise mixed(op, <Backend>(<GradMeta>meta).ops, backend)
+    for t in ours:
+        if backend.scalars or not is_like_scalar(t, <Backend>(<TensorBase>t).value.meta.ops):
+            raise mixed(op, <Backend>(<TensorBase>t).value.meta.ops, backend)
+    return numbers_moved(args, backend, widest(others))
+
+
+cdef GradMeta widest(list metas):
+    """The metadata by which a number takes its precision: the first of a wide real kind, or of a narrow one, or any."""
+    cdef GradMeta found = None
+    cdef GradMeta meta
+    for meta in metas:
+        if meta.is_floating and not is_narrow(meta):
+            return meta
+        if found is None or meta.is_floating and not found.is_floating:
+            found = meta
+    return found
+
+
+cdef bint is_narrow(GradMeta meta) except -1:
+    return str(meta.dtype).rpartition(".")[2] in ("float32", "float16", "complex64")
+
+
+cdef int collect(object items, list ours, list others) except -1:
+    """Put Tensors over NumPy into `ours`, and the metadata of arrays and Tensors of other libraries into `others`."""
+    cdef Backend backend
+    for item in items:
+        if isinstance(item, TensorBase):
+            if (<Backend>(<TensorBase>item).value.meta.ops).scalars:
+                ours.append(item)
+            else:
+                others.append((<TensorBase>item).value.meta)
+        elif type(item) is list or type(item) is tuple:
+            collect(item, ours, others)
+        elif is_array_like(type(item)) or hasattr(type(item), "__array_function__"):
+            backend = find_backend(item)
+            if not backend.scalars:
+                others.append(backend.meta(item))
+    return 0
+
+cdef tuple numbers_moved(object items, Backend backend, GradMeta like):
+    """The items with each Tensor over NumPy, also in lists, as it stands beside an array of metadata `like`."""
+    cdef list moved = []
+    for item in items:
+        if isinstance(item, TensorBase) and (<Backend>(<TensorBase>item).value.meta.ops).scalars:
+            item = number_beside(item, backend, like)
+        elif type(item) is tuple:
+            item = numbers_moved(item, backend, like)
+        elif type(item) is list:
+            item = list(numbers_moved(item, backend, like))
+        moved.append(item)
+    return tuple(moved)
+
+
 cdef int check_operand(Op op, object arg, Backend backend) except -1:
     """Refuse what is handled as an array and is none of the backend's: masked arrays, quantities, other libraries'.
 
     The library's own function would drop what makes them special, or answer with something that no gradient reaches.
+    1 for an array of another library beside a Tensor over NumPy, which may be a number (`of_the_library`).
     """
     cdef type cls = type(arg)
     if isinstance(arg, TensorBase) or cls is backend.array_type or arg is None or cls in (int, bool, float, complex):
         return 0
     if cls is list or cls is tuple:
         for item in arg:
-            check_operand(op, item, backend)
+            if check_operand(op, item, backend):
+                return 1
         return 0
     if isinstance(arg, numbers.Number) or is_numpy_scalar(arg):
         return 0
     if hasattr(cls, "__array_namespace__") or hasattr(cls, "__array_function__") or isinstance(arg, backend.array_type):
         other = find_backend(arg)
         if other is not backend:
+            if backend.scalars:
+                return 1
             raise mixed(op, backend, other)
     return 0
 
