@@ -13,7 +13,8 @@ cdef extern from "Python.h":
 
 
 cdef Backend _several = Backend.__new__(Backend)
-several = _several              # what backend_in gives where numbers of NumPy's may stand beside another library's arrays
+# What backend_in gives where numbers of NumPy's may stand beside another library's arrays.
+several = _several
 
 
 cdef Backend backend_in(object args, Op op):
