@@ -277,9 +277,23 @@ def test_partition_in_place_has_numpys_values():
         (lambda t: t.byteswap(), "byteswap has no derivative"),
         (lambda t: t.resize(3), "numpy.resize"),
         (lambda t: t.view(np.int64), "astype"),
-        (lambda t: t.setflags(write=False), "t.array.setflags"),
+        (lambda t: np.broadcast_to(t, (2, *t.shape)).setflags(write=True), "t.array.setflags"),
     ],
 )
 def test_method_without_a_derivative_is_refused_with_the_way_out(call, text):
     with pytest.raises(TypeError, match=text):
         call(ag.tensor(M))
+
+
+def test_a_recorded_tensor_is_made_read_only():
+    def f(x):
+        y = x * 2.0
+        y.setflags(write=True, align=True)
+        y[0] = x[1]
+        y.setflags(write=False)
+        with pytest.raises(ValueError, match="read-only"):
+            y[1] = 3.0
+        return np.sum(y * y)
+
+    np.testing.assert_array_equal(ag.grad(f)(np.array([1.0, 2.0])), [0.0, 20.0])
+    ag.adopt.clear()

@@ -211,11 +211,18 @@ def as_integer_ratio(self):
 
 
 def setflags(self, write=None, align=None, uic=None):
-    """Refused for a tensor that is to be written: the memory is the raw array's."""
-    if plain_array(self, False) is not None:
-        raw_array(self).setflags(write, align, uic)
-        return
-    raise TypeError("Tensor.setflags: set the flags of the raw array, t.array.setflags(...)")
+    """`t.flags.writeable` and its like, as numpy.ndarray.setflags.
+
+    Raises
+    ------
+    TypeError
+        If a recorded Tensor that is read-only would become writeable, or an array of another library is asked.
+    """
+    raw = raw_array(self)
+    opens = isinstance(raw, numpy.ndarray) and (uic or (write and not raw.flags.writeable))
+    if plain_array(self, False) is None and (opens or not isinstance(raw, numpy.ndarray)):
+        raise TypeError("Tensor.setflags: set the flags of the raw array, t.array.setflags(...)")
+    raw.setflags(write, align, uic)
 
 
 class Flat:
