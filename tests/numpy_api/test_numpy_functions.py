@@ -129,6 +129,11 @@ DIFFERENTIABLE = """
     w: np.sort(np.roots(w))
     v: np.sort_complex(np.roots(v))
     w: np.polyfit(np.cumsum(w), w, 2)
+    w: np.polyfit(np.cumsum(w), w**2, 1, cov=True)[1]
+    w: np.polyfit(np.cumsum(w), w**2, 1, cov=True)[0]
+    w: np.polyfit(np.cumsum(w), np.sin(w), 1, w=w**2 + 1.0, cov=True)[1]
+    w: np.polyfit(np.cumsum(w), np.sin(w), 1, w=w**2 + 1.0, cov='unscaled')[1]
+    w: np.polyfit(np.cumsum(w), np.stack([w**2, np.cos(w)], 1), 1, cov=True)[1]
     w m: np.polyfit(np.cumsum(w[:3]), m, 1, w=[1.0, 2.0, 1.5])
     m: np.select([m > 0.8, m > 0.4], [m, m * m], 7.0)
     m v: np.select([m > 0.8, [True, False, False]], [v, m], m * 3)

@@ -18,7 +18,6 @@ from arraygrad.numpy_api.functions import (
     host,
     implements,
     moved_onto,
-    refuse,
     refuse_cut,
     tensor_of,
     tensors,
@@ -225,9 +224,8 @@ def _complex(p):
 
 @implements("polyfit")
 def _polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
-    given = (x, y, deg, rcond, full, w)
+    given = (x, y, deg, rcond, full, w, cov)
     x, y = [t + 0.0 for t in tensors(x, y)]
-    refuse("polyfit", cov=(cov or None, "take it from the residuals"))
     if x.ndim != 1 or y.ndim not in (1, 2) or x.shape[0] != y.shape[0]:
         raise TypeError("expected x and y to have same length")
     if rcond is None:
@@ -246,5 +244,22 @@ def _polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
         import warnings
 
         warnings.warn("Polyfit may be poorly conditioned", numpy.exceptions.RankWarning, stacklevel=2)
-        return solution
-    return as_plain(numpy.polyfit, (solution, residuals, rank, singular, rcond) if full else solution, *given)
+        if not cov:
+            return solution
+    if full:
+        solution = solution, residuals, rank, singular, rcond
+    elif cov:
+        solution = solution, _covariance(scaled, scale, None if cov == "unscaled" else residuals, y)
+    return as_plain(numpy.polyfit, solution, *given)
+
+
+def _covariance(scaled, scale, residuals, y):
+    """That of the coefficients, as numpy.polyfit estimates it: the inverse of the normal matrix, times the variance."""
+    base = numpy.linalg.inv(scaled.T @ scaled) / numpy.outer(scale, scale)
+    rows, order = scaled.shape
+    factor = 1
+    if residuals is not None:
+        if rows <= order:
+            raise ValueError("the number of data points must exceed order to scale the covariance matrix")
+        factor = residuals / (rows - order)
+    return (base if y.ndim == 1 else base[:, :, None]) * factor

@@ -35,7 +35,7 @@ What becomes of a call with a Tensor, for every public function and ufunc of Num
 - **refused**: TypeError with the way out; the reason is given.
 
 All of a function's parameters are NumPy's, by position and by keyword, with NumPy's errors for what they can't be.
-These are refused, with the way out: `cov=` of `polyfit`, modes of `linalg.qr` other than `reduced`, `complete` and `r`,
+These are refused, with the way out: modes of `linalg.qr` other than `reduced`, `complete` and `r`,
 `out` by position, and an argument that requires grad where the function has no derivative in it (indices, `where=`).
 
 `axis=` is counted as NumPy counts it: by each array's own number of dimensions in `vecdot`, `cross` and products with
