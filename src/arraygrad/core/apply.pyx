@@ -209,7 +209,7 @@ cdef object binary_of_any(Op op, object a, object b):
     cdef tuple pair
     cdef object ra, rb, r
     cdef uint32_t flags = 0
-    cdef uint64_t needs = 0
+    cdef uint64_t needs
     if is_observed():
         return observed(op, (a, b), None)
     if of_a and (<TensorBase>a).python or of_b and (<TensorBase>b).python:
@@ -272,20 +272,13 @@ cdef object binary_of_any(Op op, object a, object b):
         out = new_tensor(r, ma if of_a else mb)
     else:
         out = new_tensor(r, (<Backend>ops).meta_like(r, ma, mb))
-    if of_a:
-        if has_extra(<TensorBase>a):
-            refresh(<TensorBase>a)
-        if (<TensorBase>a).array0d == ITEMS_WRITTEN:
-            let_items_be_written(out)
-    if of_b:
-        if has_extra(<TensorBase>b):
-            refresh(<TensorBase>b)
-        if (<TensorBase>b).array0d == ITEMS_WRITTEN:
-            let_items_be_written(out)
-    if of_a and (<TensorBase>a).tracked:
-        needs = 1
-    if of_b and (<TensorBase>b).tracked:
-        needs |= 2
+    if of_a and has_extra(<TensorBase>a):
+        refresh(<TensorBase>a)
+    if of_b and has_extra(<TensorBase>b):
+        refresh(<TensorBase>b)
+    if of_a and (<TensorBase>a).array0d == ITEMS_WRITTEN or of_b and (<TensorBase>b).array0d == ITEMS_WRITTEN:
+        let_items_be_written(out)
+    needs = (1 if of_a and (<TensorBase>a).tracked else 0) | (2 if of_b and (<TensorBase>b).tracked else 0)
     if needs and not op.differentiable:
         decided(op, a, b, out)
     elif needs and out.value.meta.is_floating:

@@ -9,8 +9,8 @@ from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node, ThreadState, set_saved_hooks, thread_state
 from arraygrad.engine.graph_task cimport CReadyQueue, DEPTH_EMPTY, GraphTask, NodeTask, handle_signals
 from arraygrad.engine.context cimport enter_context, leave_context
-from arraygrad.engine.free_threading cimport add_held
 from arraygrad.engine.evaluate cimport clear_frame, evaluate, evaluate_special, fail
+from arraygrad.engine.free_threading cimport add_held
 from arraygrad.engine.numbers cimport run_numbers, serves
 from arraygrad.engine.streams cimport enter_caller, join_caller, keep, leave_caller, let_go, stream_of
 
