@@ -220,6 +220,117 @@ def test_gradients_are_the_same_with_and_without_them():
         np.testing.assert_array_equal(g, without)
 
 
+# Gradients that the engine lets go of: Note [Dead gradients].
+
+HELD = [lambda g: g, lambda g: g.array, lambda g: g.array[1:], lambda g: memoryview(g.array), lambda g: g[2:]]
+
+
+def products(shape=(7,)):
+    """A leaf and x * c + x * d, whose two gradients meet in the leaf."""
+    x = ag.tensor(np.ones((7,)), requires_grad=True)
+    y, z = x * np.full(shape, 2.0), x * np.full(shape, 3.0)
+    return x, y, z, y + z
+
+
+@keeps
+def test_a_gradient_that_was_added_to_another_is_handed_out_again():
+    _, y, z, total = products()
+    seen = []
+    for t in (y, z):
+        t.grad_fn.register_hook(lambda new, _: seen.append(id(new[0].array)))
+    total.backward(ag.asarray(np.ones(7)))
+    assert len(seen) == 2
+    assert seen[1] in [id(t.array) for t in [made(), made()]]
+
+
+@keeps
+def test_a_gradient_that_a_rule_has_read_is_handed_out_again():
+    x = ag.tensor(np.ones(7), requires_grad=True)
+    y = x * np.full(7, 2.0)
+    z = ag.concat([y, y])  # its rule makes views, which are added to a new array
+    seen = []
+    y.register_hook(lambda g: seen.append(id(g.array)))
+    z.backward(ag.asarray(np.ones(14)))
+    assert seen[0] in [id(t.array) for t in [made(), made(), made()]]
+
+
+@pytest.mark.parametrize("hold", HELD, ids=["Tensor", "array", "view", "memoryview", "Tensor-view"])
+@pytest.mark.parametrize("shape", [(7,), (3, 7)], ids=["same", "summed"])
+@pytest.mark.parametrize("where", ["tensor-hook", "node-hook", "node-pre-hook", "leaf-hook"])
+def test_a_gradient_that_a_hook_holds_stays_as_it_is(where, shape, hold):
+    x, y, z, total = products(shape)
+    held = []
+
+    def keep(g):
+        held.append((hold(g), np.array(hold(g))))
+
+    if where == "leaf-hook":
+        x.register_hook(keep)
+    for t in (y, z):
+        if where == "tensor-hook":
+            t.register_hook(keep)
+        elif where == "node-hook":
+            t.grad_fn.register_hook(lambda new, _: keep(new[0]))
+        elif where == "node-pre-hook":
+            t.grad_fn.register_prehook(lambda grads: keep(grads[0]))
+    total.backward(ag.asarray(np.ones(shape)))
+    others = [ag.asarray(np.zeros(s)) + 5.0 for s in ((7,), (3, 7), (6,), (5,), (1, 7)) for _ in range(40)]
+    assert held
+    for kept, content in held:
+        np.testing.assert_array_equal(np.array(kept), content)
+    del others
+
+
+@pytest.mark.parametrize("shape", [(7,), (3, 7)], ids=["same", "summed"])
+def test_a_gradient_that_a_function_has_made_and_holds_stays_as_it_is(shape):
+    held = []
+
+    class Twice(ag.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            made_here = [(g * 2.0).numpy(), (g * 3.0).numpy()]
+            held.extend(made_here)
+            return tuple(ag.asarray(a) for a in made_here)
+
+    x = ag.tensor(np.ones(7), requires_grad=True)
+    y = ag.tensor(np.ones(shape), requires_grad=True)
+    (Twice.apply(x, y) + Twice.apply(x, y)).sum().backward()
+    others = [ag.asarray(np.zeros(s)) + 5.0 for s in ((7,), (3, 7)) for _ in range(40)]
+    for array, factor in zip(held, (2.0, 3.0, 2.0, 3.0), strict=True):
+        np.testing.assert_array_equal(array, np.full(shape, factor))
+    del others
+
+
+STEPS = [lambda a, b: a + b, lambda a, b: a * b, lambda a, b: ag.sin(a) - b, lambda a, b: a / (2.0 + b * b)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("seed", range(4))
+def test_gradients_of_random_graphs_are_the_same_with_and_without_them(seed, dtype):
+    def gradients():
+        rng = np.random.default_rng(seed)
+        leaves = [ag.tensor(rng.normal(size=s).astype(dtype), requires_grad=True) for s in ((4,), (3, 4), (3, 1), ())]
+        values = list(leaves)
+        for _ in range(25):
+            a, b = (values[rng.integers(len(values))] for _ in range(2))
+            values.append(STEPS[rng.integers(4)](a, b))
+        total = sum(ag.real(v).sum() for v in values)
+        found = ag.autograd.grad(total, leaves, retain_graph=True)
+        total.backward()
+        return [np.array(g) for g in (*found, *[leaf.grad for leaf in leaves])]
+
+    first = [gradients() for _ in range(3)]
+    memory.set_limit(0)
+    without = gradients()
+    for found in first:
+        for g, expected in zip(found, without, strict=True):
+            np.testing.assert_array_equal(g, expected)
+
+
 def test_an_exception_on_its_way_survives_the_end_of_a_tensor():
     def fails():
         t = made()

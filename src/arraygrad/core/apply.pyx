@@ -109,13 +109,12 @@ cdef int connect(OpNode node, TensorBase t) except -1:
     return 0
 
 
-cdef inline OpNode begun(Op op, object a, TensorBase ta, object b, TensorBase tb, TensorBase out, uint64_t needs,
-                         uint32_t flags, Backend backend):
-    """The node of an operation on one array or two, `a` and `b`, which are the Tensors `ta` and `tb` or none."""
+cdef inline OpNode begun(Op op, object a, object b, TensorBase out, uint64_t needs, uint32_t flags, Backend backend):
+    """The node of an operation on one array or two, `a` and `b`."""
     cdef OpNode node = new_op_node(op, out.value.meta, flags)
-    connect(node, ta)
+    connect(node, <TensorBase>a if is_tensor(a) else None)
     if op.n_arrays == 2:
-        connect(node, tb)
+        connect(node, <TensorBase>b if is_tensor(b) else None)
     if op.n_saves:
         save_plain(node, op, a, b, out, needs, backend)
     return node
@@ -140,46 +139,52 @@ cdef object unary(Op op, object x):
 
 
 cdef object unary_of_any(Op op, object x):
-    cdef TensorBase t, out
+    cdef TensorBase out
     cdef Value v
-    cdef Backend backend
+    cdef PyObject* ops                  # of the library, borrowed: it lives as long as the process
     cdef object raw, r
-    cdef object aside = None
+    cdef tuple both
     cdef uint32_t flags = 0
     cdef OpNode node
     if is_observed():
         return observed(op, (x,), None)
     if not is_tensor(x):
-        x = wrap(x, find_backend(x))
-        (<TensorBase>x).value.exposed = True
-    t = <TensorBase>x
-    v = value_now(t)
-    backend = <Backend>v.meta.ops
-    raw = raw_now(t) if op.may_view else v.raw
-    if op.leaves and t.tracked and thread_state().grad_mode:
+        return unary_of_raw(op, x)
+    v = value_now(<TensorBase>x)
+    ops = <PyObject*>v.meta.ops
+    if op.leaves and (<TensorBase>x).tracked and thread_state().grad_mode:
         flags = NODE_ASIDE
-    r = backend.unary(op, raw, &flags)
+    raw = raw_now(<TensorBase>x) if op.may_view else v.raw
+    r = (<Backend>ops).unary(op, raw, &flags)
     if r is None:
         flags &= ~<uint32_t>NODE_ASIDE
-        r = backend.wrap_raw(backend.call(op, (raw,)))
+        r = (<Backend>ops).wrap_raw((<Backend>ops).call(op, (raw,)))
     elif flags & NODE_ASIDE:
-        r, aside = <tuple>r
-    out = new_tensor(r, backend.meta_like(r, v.meta, None))
-    if t.array0d == ITEMS_WRITTEN:
+        both = <tuple>r
+        r = both[0]
+    out = new_tensor(r, (<Backend>ops).meta_like(r, v.meta, None))
+    if (<TensorBase>x).array0d == ITEMS_WRITTEN:
         let_items_be_written(out)
     if op.may_view:
-        note_view(out, t, op, (x,), backend)
-    if t.tracked or has_extra(t):
-        if has_extra(t):
-            refresh(t)
-        if t.tracked and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
-            node = begun(op, x, t, None, None, out, 1, flags, backend)
-            if aside is not None:
-                keep_aside(node, aside)
+        note_view(out, <TensorBase>x, op, (x,), <Backend>ops)
+    if (<TensorBase>x).tracked or has_extra(<TensorBase>x):
+        if has_extra(<TensorBase>x):
+            refresh(<TensorBase>x)
+        if (<TensorBase>x).tracked and op.differentiable and out.value.meta.is_floating and thread_state().grad_mode:
+            node = begun(op, x, None, out, 1, flags, <Backend>ops)
+            if flags & NODE_ASIDE:
+                keep_aside(node, both[1])
             attach(out, node)
-        if t.tracked and (<PyObject*>op == _sign or not op.differentiable):
+        if (<TensorBase>x).tracked and (<PyObject*>op == _sign or not op.differentiable):
             decided(op, x, None, out)
     return out
+
+
+cdef object unary_of_raw(Op op, object x):
+    """An array of the program's as operand."""
+    cdef TensorBase t = wrap(x, find_backend(x))
+    t.value.exposed = True
+    return unary_of_any(op, t)
 
 
 cdef inline bint is_tracked(object x) noexcept:
@@ -199,94 +204,89 @@ cdef object binary(Op op, object a, object b):
 
 
 cdef object binary_of_any(Op op, object a, object b):
-    cdef TensorBase ta = None
-    cdef TensorBase tb = None
+    cdef bint of_a = is_tensor(a), of_b = is_tensor(b)
     cdef TensorBase out
-    cdef GradMeta ma = None
-    cdef GradMeta mb = None
-    cdef Backend backend
+    cdef GradMeta ma, mb
+    cdef PyObject* ops                  # of the library, borrowed: it lives as long as the process
     cdef tuple pair
     cdef object ra, rb, r
     cdef uint32_t flags = 0
-    cdef uint64_t needs = 0
+    cdef uint64_t needs
     if is_observed():
         return observed(op, (a, b), None)
-    if is_tensor(a) and (<TensorBase>a).python or is_tensor(b) and (<TensorBase>b).python:
+    if of_a and (<TensorBase>a).python or of_b and (<TensorBase>b).python:
         pair = beside_narrow(a, b)
         if pair is not None:
             return binary_of_any(op, pair[0], pair[1])
-    if is_tensor(a):
-        ta = <TensorBase>a
-        ma = ta.value.meta
-        ra = ta.value.raw
-        backend = <Backend>ma.ops
-        if is_tensor(b):
-            tb = <TensorBase>b
-            mb = tb.value.meta
-            rb = tb.value.raw
-            if mb.ops is not backend:
-                pair = of_one_library(op, ta, tb)
+    if of_a:
+        ma = (<TensorBase>a).value.meta
+        ra = (<TensorBase>a).value.raw
+        ops = <PyObject*>ma.ops
+        if of_b:
+            mb = (<TensorBase>b).value.meta
+            rb = (<TensorBase>b).value.raw
+            if <PyObject*>mb.ops != ops:
+                pair = of_one_library(op, <TensorBase>a, <TensorBase>b)
                 return binary(op, pair[0], pair[1])
-        elif type(b) is float:
-            rb = b
-        elif type(b) is backend.array_type:
-            if op.promotes and ta.tracked:
-                b = backend.promoted(b, ma)
-            rb = b
         else:
-            rb = as_float(op, b, ma, True)
-            if rb is not None:
-                b = rb
+            mb = None
+            if type(b) is float:
+                rb = b
+            elif type(b) is (<Backend>ops).array_type:
+                if op.promotes and (<TensorBase>a).tracked:
+                    b = (<Backend>ops).promoted(b, ma)
+                rb = b
             else:
-                rb = other_operand(op, b, backend)
-            if rb is NotImplemented:
-                return strange(op, a, b, ta, False)
-    elif is_tensor(b):
-        tb = <TensorBase>b
-        mb = tb.value.meta
-        rb = tb.value.raw
-        backend = <Backend>mb.ops
+                rb = as_float(op, b, ma, True)
+                if rb is not None:
+                    b = rb
+                else:
+                    rb = other_operand(op, b, <Backend>ops)
+                if rb is NotImplemented:
+                    return strange(op, a, b, <TensorBase>a, False)
+    elif of_b:
+        ma = None
+        mb = (<TensorBase>b).value.meta
+        rb = (<TensorBase>b).value.raw
+        ops = <PyObject*>mb.ops
         if type(a) is float:
             ra = a
-        elif type(a) is backend.array_type:
-            if op.promotes and tb.tracked:
-                a = backend.promoted(a, mb)
+        elif type(a) is (<Backend>ops).array_type:
+            if op.promotes and (<TensorBase>b).tracked:
+                a = (<Backend>ops).promoted(a, mb)
             ra = a
         else:
             ra = as_float(op, a, mb, False)
             if ra is not None:
                 a = ra
             else:
-                ra = other_operand(op, a, backend)
+                ra = other_operand(op, a, <Backend>ops)
             if ra is NotImplemented:
-                return strange(op, a, b, tb, True)
+                return strange(op, a, b, <TensorBase>b, True)
     else:
         return binary_raw(op, a, b)
-    r = backend.binary(op, ra, rb, &flags)
+    r = (<Backend>ops).binary(op, ra, rb, &flags)
     if r is None:
-        r = backend.wrap_raw(backend.call(op, (ra, rb)))
+        r = (<Backend>ops).wrap_raw((<Backend>ops).call(op, (ra, rb)))
     if flags & NODE_ASIDE:
-        return with_aside(op, a, b, <tuple>r, backend)
+        return with_aside(op, a, b, <tuple>r, <Backend>ops)
     if flags & NODE_NUMBER:             # all are numbers of one dtype
-        out = new_tensor(r, mb if ma is None else ma)
+        out = new_tensor(r, ma if of_a else mb)
     else:
-        out = new_tensor(r, backend.meta_like(r, ma, mb))
-    if ta is not None and has_extra(ta):
-        refresh(ta)
-    if tb is not None and has_extra(tb):
-        refresh(tb)
-    if ta is not None and ta.tracked:
-        needs = 1
-    if tb is not None and tb.tracked:
-        needs |= 2
-    if (ta is not None and ta.array0d == ITEMS_WRITTEN) or (tb is not None and tb.array0d == ITEMS_WRITTEN):
+        out = new_tensor(r, (<Backend>ops).meta_like(r, ma, mb))
+    if of_a and has_extra(<TensorBase>a):
+        refresh(<TensorBase>a)
+    if of_b and has_extra(<TensorBase>b):
+        refresh(<TensorBase>b)
+    if of_a and (<TensorBase>a).array0d == ITEMS_WRITTEN or of_b and (<TensorBase>b).array0d == ITEMS_WRITTEN:
         let_items_be_written(out)
+    needs = (1 if of_a and (<TensorBase>a).tracked else 0) | (2 if of_b and (<TensorBase>b).tracked else 0)
     if needs and not op.differentiable:
         decided(op, a, b, out)
     elif needs and out.value.meta.is_floating:
         if not thread_state().grad_mode:
             return out
-        attach(out, begun(op, a, ta, b, tb, out, needs, flags, backend))
+        attach(out, begun(op, a, b, out, needs, flags, <Backend>ops))
         if <PyObject*>op == _copysign and needs & 2:
             decided(op, b, None, out)
     return out

@@ -3,7 +3,7 @@
 # what the program registers are containers; whatever else is a leaf, unless optree is in use and knows its type
 # (`optree.register_pytree_node`).
 cimport cython
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 
 import copy
 import dataclasses
@@ -16,6 +16,7 @@ from types import SimpleNamespace
 cdef extern from "Python.h":
     Py_ssize_t PySequence_Fast_GET_SIZE(object items)
     PyObject* PySequence_Fast_GET_ITEM(object items, Py_ssize_t i)
+    PyTypeObject* type_of "Py_TYPE" (PyObject* o) noexcept
     int Py_EnterRecursiveCall(const char* where)        # not zero: with an exception set
     void Py_LeaveRecursiveCall()
 
@@ -255,16 +256,16 @@ def _is_namedtuple(tree):
 cdef Structure flatten_into(object tree, list leaves):
     """The structure of a container, whose leaves are appended to `leaves`."""
     cdef object kind = type(tree)
+    if kind is list or kind is tuple:
+        if all_leaves(tree):
+            leaves += tree
+            return <Structure>(_flat_lists if kind is list else _flat_tuples)[len(tree)]
+        if kind is list:
+            return Structure("list", kind, counted(len(<list>tree)), _flatten_all(<list>tree, leaves))
+        return Structure("tuple", kind, counted(len(<tuple>tree)), _flatten_all(<tuple>tree, leaves))
     if kind in LEAF_TYPES:
         leaves.append(tree)
         return leaf_structure
-    if (kind is list or kind is tuple) and all_leaves(tree):
-        leaves += tree
-        return <Structure>(_flat_lists if kind is list else _flat_tuples)[len(tree)]
-    if kind is list:
-        return Structure("list", kind, counted(len(<list>tree)), _flatten_all(<list>tree, leaves))
-    if kind is tuple:
-        return Structure("tuple", kind, counted(len(<tuple>tree)), _flatten_all(<tuple>tree, leaves))
     if isinstance(tree, dict):
         original = tree.default_factory if isinstance(tree, defaultdict) else None
         if kind not in (dict, OrderedDict, defaultdict):
@@ -294,11 +295,15 @@ cdef Structure flatten_into(object tree, list leaves):
 cdef bint all_leaves(object items) except -1:
     """Whether a list or tuple is short, and its items are of the types of which most leaves are."""
     cdef Py_ssize_t i, n = PySequence_Fast_GET_SIZE(items)
+    cdef PyTypeObject* kind
+    cdef PyTypeObject* before = NULL            # most are of one type, which is looked up once
     if n > 16:
         return False
     for i in range(n):
-        if type(<object>PySequence_Fast_GET_ITEM(items, i)) not in LEAF_TYPES:
+        kind = type_of(PySequence_Fast_GET_ITEM(items, i))
+        if kind != before and <object>kind not in LEAF_TYPES:
             return False
+        before = kind
     return True
 
 

@@ -1,6 +1,7 @@
 # Where backward runs start: the edge that a Tensor's gradient arrives at, and the everyday call, compiled.
 # May import: engine.*, core.op, core.value, core.accumulators, core.nodes, core.apply.
 from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.dead_gradients cimport let_go
 from arraygrad.engine.engine cimport run_one
 from arraygrad.engine.node cimport Edge, Node, ThreadState, anomaly_in_use, thread_state
 from arraygrad.core.apply cimport refresh
@@ -89,6 +90,7 @@ cdef bint plain_backward(TensorBase t, object gradient, object retain_graph) exc
     else:
         nr = t.output_nr_
     run_one(root, nr, gradient, retain_graph is not None and bool(retain_graph))
+    let_go(gradient, backend.recycle)
     return True
 
 

@@ -10,6 +10,7 @@ cimport cython
 from arraygrad.engine.anomaly cimport ANOMALY_CHECK_NAN, check_nan, describe_failure
 from arraygrad.engine.arrayops cimport ArrayOps, DeviceRuntime, GradMeta
 from arraygrad.engine.context cimport enter_context, leave_context
+from arraygrad.engine.dead_gradients cimport let_go, let_go_of_grad
 from arraygrad.engine.free_threading cimport FREE_THREADED, Section, add_held, read_stamp
 from arraygrad.engine.graph_task cimport GraphTask, NodeState, NodeTask, run_flags, side_state
 from arraygrad.engine.hooks cimport ops_at, run_post_hooks, run_pre_hooks, run_tensor_hooks, shown_to_user
@@ -51,7 +52,7 @@ cdef int push(GraphTask task, Node node) except -1:
         engage = _worth_a_thread(node)
     Py_INCREF(task)
     Py_INCREF(node)
-    task.outstanding.fetch_add(1)       # from here to the queue nothing may raise: what is counted must be taken out
+    add_held(task.outstanding, 1)       # from here to the queue nothing may raise: what is counted must be taken out
     if key is None:
         task.queue.get().push(t)
         if engage:
@@ -71,13 +72,63 @@ cdef str _invalid(Node node, Py_ssize_t i, object error):
     return f"Function {node.name()} returned an invalid gradient at index {i} - {error}"
 
 
+cdef int _meet(GraphTask task, Node child, object grad, bint owned, ArrayOps ops) except -1:
+    """Add a gradient to the only input of `child`, where one may wait already."""
+    cdef object held
+    cdef uint32_t rflags
+    cdef bint held_owned
+    cdef Section section
+    # As in InputBuffer.put: what is there is taken out, added outside of the slot, and put back.
+    while True:
+        section.begin(<PyObject*>child)
+        held = child.g0
+        rflags = child.rflags
+        held_owned = (rflags & RUN_OWNED) != 0
+        if held is None:
+            child.g0 = grad
+            if owned:
+                child.rflags |= RUN_OWNED
+        elif type(held) is not OrderedBuffer:
+            child.g0 = None
+            child.rflags &= ~<uint32_t>(RUN_OWNED | RUN_PARTIAL | RUN_NUMBER)
+        section.end()
+        if held is None:
+            return 0
+        if type(held) is OrderedBuffer:         # begun by another thread since (_buffer_apart)
+            return (<OrderedBuffer>held).put(-_AFTER_ALL, 0, 0, grad, owned, ops, None)
+        if type(held) is PartialGradient:
+            held = (<PartialGradient>held).finish(<PartialGradient>held)
+        elif rflags & RUN_NUMBER:
+            held = ops.number(<double>held)
+            held_owned = True
+        grad = accumulate(ops, held, held_owned, grad, owned, task.create_graph)
+        owned = not task.create_graph
+        held = None
+
+
+cdef int _put_beside(GraphTask task, Node child, NodeState st, int nr, object grad, bint owned, ArrayOps ops) except -1:
+    """Add a gradient to one of several inputs of `child`, or of a node that several runs have at once."""
+    cdef object buf
+    with cython.critical_section(child):
+        if st is None:
+            buf = child.g0
+            if buf is None:
+                buf = child.g0 = InputBuffer(child.n_inputs)
+        else:
+            buf = st.g0
+            if buf is None:
+                buf = st.g0 = InputBuffer(child.n_inputs)
+    if type(buf) is OrderedBuffer:
+        return (<OrderedBuffer>buf).put(-_AFTER_ALL, nr, nr, grad, owned, ops, None)
+    return (<InputBuffer>buf).put(nr, grad, owned, ops, task.create_graph)
+
+
 cdef int deliver(GraphTask task, Node child, int nr, object grad, bint owned, ArrayOps ops) except -1:
     """Add a gradient to an input of `child`, count the edge down, queue `child` when it is complete."""
     cdef NodeState st = None
     cdef uint32_t rflags
     cdef int32_t deps
-    cdef object held, buf
-    cdef bint held_owned, skip
+    cdef bint skip
     cdef Section section
     if read_stamp(&child.stamp) != <uint64_t>task.id:
         st = side_state(task, child)
@@ -108,48 +159,15 @@ cdef int deliver(GraphTask task, Node child, int nr, object grad, bint owned, Ar
         task.pruned = True
         return 0
     if grad is not None:
-        if child.n_inputs == 1 and st is None:
-            # As in InputBuffer.put: what is there is taken out, added outside of the slot, and put back.
-            while True:
-                section.begin(<PyObject*>child)
-                held = child.g0
-                rflags = child.rflags
-                held_owned = (rflags & RUN_OWNED) != 0
-                if held is None:
-                    child.g0 = grad
-                    if owned:
-                        child.rflags |= RUN_OWNED
-                elif type(held) is not OrderedBuffer:
-                    child.g0 = None
-                    child.rflags &= ~<uint32_t>(RUN_OWNED | RUN_PARTIAL | RUN_NUMBER)
-                section.end()
-                if held is None:
-                    break
-                if type(held) is OrderedBuffer:         # begun by another thread since (_buffer_apart)
-                    (<OrderedBuffer>held).put(-_AFTER_ALL, 0, 0, grad, owned, ops, None)
-                    break
-                if type(held) is PartialGradient:
-                    held = (<PartialGradient>held).finish(<PartialGradient>held)
-                elif rflags & RUN_NUMBER:
-                    held = ops.number(<double>held)
-                    held_owned = True
-                grad = accumulate(ops, held, held_owned, grad, owned, task.create_graph)
-                owned = not task.create_graph
-                held = None
-        else:
-            with cython.critical_section(child):
-                if st is None:
-                    buf = child.g0
-                    if buf is None:
-                        buf = child.g0 = InputBuffer(child.n_inputs)
-                else:
-                    buf = st.g0
-                    if buf is None:
-                        buf = st.g0 = InputBuffer(child.n_inputs)
-            if type(buf) is OrderedBuffer:
-                (<OrderedBuffer>buf).put(-_AFTER_ALL, nr, nr, grad, owned, ops, None)
+        if st is None and child.n_inputs == 1:
+            if not FREE_THREADED and child.g0 is None:
+                child.g0 = grad
+                if owned:
+                    child.rflags |= RUN_OWNED
             else:
-                (<InputBuffer>buf).put(nr, grad, owned, ops, task.create_graph)
+                _meet(task, child, grad, owned, ops)
+        else:
+            _put_beside(task, child, st, nr, grad, owned, ops)
     section.begin(<PyObject*>child)
     if st is None:
         child.deps -= 1
@@ -235,16 +253,28 @@ cdef int (*_rare_keep_apart)(GraphTask, Node, Py_ssize_t, Node, object, bint, Ar
 _rare_keep_apart = _keep_apart
 
 
+cdef inline PyObject* edge_target(Node node, Py_ssize_t i) except NULL:
+    """Where edge `i` leads, borrowed from the node; None: nowhere."""
+    cdef Node target
+    if i == 0:
+        return <PyObject*>node.e0
+    if i == 1:
+        return <PyObject*>node.e1
+    target = node.edge_node(i)
+    return <PyObject*>target
+
+
 cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
     """Run one node: hooks, captures, the node itself, and its gradients handed on."""
     cdef NodeState st
     cdef uint32_t rflags
-    cdef object buf, grad, where, nr, k
+    cdef object buf, grad, fitted, where, nr, k
     cdef tuple grad_outputs = ()
     cdef set post_before = None
-    cdef Node child
-    cdef GradMeta meta
-    cdef ArrayOps ops
+    cdef PyObject* child                # these three are borrowed: the node keeps where it leads, and each of those its
+    cdef PyObject* meta                 # metadata
+    cdef PyObject* ops
+    cdef GradMeta several
     cdef Py_ssize_t i
     cdef bint owned
     # what arrived
@@ -303,8 +333,8 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
             return clear_frame(f)
         f.needs = 0
         for i in range(node.n_edges):
-            child = node.e0 if i == 0 else node.e1 if i == 1 else node.edge_node(i)
-            if child is not None and run_flags(task, child) & (RUN_NEEDED | RUN_CAPTURE):
+            child = edge_target(node, i)
+            if child != <PyObject*>None and run_flags(task, <Node>child) & (RUN_NEEDED | RUN_CAPTURE):
                 f.needs |= <uint64_t>1 << (i if i < 63 else 63)
     if node.hooks is not None:
         if node.hooks.pre:
@@ -318,12 +348,16 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
     if task.streams and node.flags & (NODE_SAVES | NODE_PYTHON) and f.stream is not None:
         keep_saved(task, node, f.stream)
     node.apply(f)
-    f.grad = None
-    f.grads = None
+    if type(node.meta) is GradMeta:
+        let_go_of_grad(f, (<GradMeta>node.meta).ops.recycle)
+    else:
+        f.grad = None
+    if f.grads is not None:
+        f.grads = None
     if node.hooks is not None and node.hooks.post:
         _check_outs(task, node, f)
         run_post_hooks(task.graph_ops, node, f, grad_outputs if post_before is not None else ())
-    grad_outputs = None
+        grad_outputs = None
     if node.flags & NODE_SAVES and not task.keep_graph:
         node.release()
     # what leaves
@@ -336,7 +370,7 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
         check_nan(task.graph_ops, node, f)
         f.out_owned = 0
     for i in range(node.n_edges):
-        child = node.e0 if i == 0 else node.e1 if i == 1 else node.edge_node(i)
+        child = edge_target(node, i)
         if i == 0:
             grad = f.out0
             f.out0 = None
@@ -348,26 +382,37 @@ cdef int evaluate(GraphTask task, Node node, Frame f) except -1:
         else:
             grad = f.out(i)
             owned = False
-        if child is None:
+        if child == <PyObject*>None:
             grad = None
             continue
-        ops = task.graph_ops
+        ops = <PyObject*>task.graph_ops
         if grad is not None:
-            meta = <GradMeta>child.meta if type(child.meta) is GradMeta else child.meta_at(node.edge_nr(i))
-            if meta is not None:
-                if ops is None:
-                    ops = meta.ops
-                if not ops.matches(meta, grad):
-                    grad = _conform(ops, meta, grad, node, i, f.key)
-                    owned = task.graph_ops is None and ops.exclusive(grad)
+            if type((<Node>child).meta) is GradMeta:
+                meta = <PyObject*>(<Node>child).meta
+            else:
+                several = (<Node>child).meta_at(node.edge_nr(i))
+                meta = <PyObject*>several
+            if meta != <PyObject*>None:
+                if ops == <PyObject*>None:
+                    ops = <PyObject*>(<GradMeta>meta).ops
+                if not (<ArrayOps>ops).matches(<GradMeta>meta, grad):
+                    fitted = _conform(<ArrayOps>ops, <GradMeta>meta, grad, node, i, f.key)
+                    let_go(grad, (<ArrayOps>ops).recycle)
+                    grad = fitted
+                    fitted = None
+                    owned = task.graph_ops is None and (<ArrayOps>ops).exclusive(grad)
         if task.has_error.load():
             return clear_frame(f)
         if task.careful:
-            _rare_keep_apart(task, node, i, child, grad, owned, ops, f)
+            _rare_keep_apart(task, node, i, <Node>child, grad, owned, <ArrayOps>ops, f)
         else:
-            deliver(task, child, node.edge_nr(i), grad, owned, ops)
-        grad = None
-    f.more = None
+            deliver(task, <Node>child, node.edge_nr(i), grad, owned, <ArrayOps>ops)
+        if ops == <PyObject*>None:
+            grad = None
+        else:
+            let_go(grad, (<ArrayOps>ops).recycle)
+    if f.more is not None:
+        f.more = None
     f.out_owned = 0
     return 0
 

@@ -12,7 +12,9 @@ from libcpp.vector cimport vector
 cimport cython
 
 from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.free_threading cimport FREE_THREADED, Guard, gate_closed, read_stamp, swap_stamp
+from arraygrad.engine.free_threading cimport (
+    FREE_THREADED, Guard, add_held, gate_closed, read_stamp, swap_stamp,
+)
 from arraygrad.engine.node cimport (
     Edge, Node, ThreadState, thread_state, NODE_ACCUMULATE, NODE_SAVES, RUN_CAPTURE, RUN_DONE, RUN_NEEDED, RUN_VISITED,
 )
@@ -29,7 +31,7 @@ cdef Guard _live_lock                   # what guards _live where there is no GI
 
 cdef int64_t begin_run() except -1:
     """The id of a new run, live from now on."""
-    cdef int64_t task_id = _task_ids.fetch_add(1) + 1
+    cdef int64_t task_id = add_held(_task_ids, 1) + 1
     _live_lock.lock()
     _live.push_back(task_id)
     _live_lock.unlock()

@@ -113,7 +113,7 @@ cdef int run_numbers(GraphTask task, Node first, CReadyQueue* queue, Frame f) ex
         node = <Node>t.node
         Py_DECREF(node)
         Py_DECREF(task)
-        task.outstanding.fetch_sub(1)
+        add_held(task.outstanding, -1)
 
 
 cdef bint step(GraphTask task, Node node, Ready* ready) except -1:

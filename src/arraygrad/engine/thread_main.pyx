@@ -10,6 +10,7 @@ from arraygrad.engine.node cimport Frame, Node, ThreadState, set_saved_hooks, th
 from arraygrad.engine.graph_task cimport CReadyQueue, DEPTH_EMPTY, GraphTask, NodeTask, handle_signals
 from arraygrad.engine.context cimport enter_context, leave_context
 from arraygrad.engine.evaluate cimport clear_frame, evaluate, evaluate_special, fail
+from arraygrad.engine.free_threading cimport add_held
 from arraygrad.engine.numbers cimport run_numbers, serves
 from arraygrad.engine.streams cimport enter_caller, join_caller, keep, leave_caller, let_go, stream_of
 
@@ -34,7 +35,7 @@ cdef int _wake(GraphTask task) except -1:
     t.depth = DEPTH_EMPTY
     t.seq = 0
     Py_INCREF(task)
-    task.outstanding.fetch_add(1)
+    add_held(task.outstanding, 1)
     task.queue.get().push(t)
     return 0
 
@@ -181,7 +182,7 @@ cdef int drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
                         if n & (SIGNAL_INTERVAL - 1) == 0:
                             handle_signals(task)
                     node = None                 # gradients and node go before the task is counted down
-                if task.outstanding.fetch_sub(1) == 1 and not task.completed:
+                if add_held(task.outstanding, -1) == 1 and not task.completed:
                     _finish(task)
                 task = until                    # a run whose caller has gone on is not kept alive from here
         except BaseException as error:
@@ -189,7 +190,7 @@ cdef int drain(CReadyQueue* queue, GraphTask until, Frame f) except -1:
             clear_frame(f)
             node = None
             fail(task, error)
-            if task.outstanding.fetch_sub(1) == 1 and not task.completed:
+            if add_held(task.outstanding, -1) == 1 and not task.completed:
                 _finish(task)
         if not failed:
             break

@@ -21,6 +21,7 @@ from arraygrad.core.operands cimport is_like_scalar
 from arraygrad.core.roots cimport edge_or_none
 from arraygrad.core.value cimport Backend, TensorBase, Value, find_backend, new_tensor, registered, version_of
 from arraygrad.engine.arrayops cimport GradMeta
+from arraygrad.engine.dead_gradients cimport let_go
 from arraygrad.engine.engine cimport run_for_inputs
 from arraygrad.engine.node cimport Edge, Node, ThreadState, thread_state, NODE_PYTHON
 
@@ -178,18 +179,20 @@ cdef class TrackedCallBase:
         cdef ThreadState* ts = thread_state()
         cdef int before = ts.grad_mode, inference = ts.inference
         cdef Py_ssize_t i
+        cdef bint all_of_them
         cdef list leaves = []
         self.name = name
         self.function = function
         self.single = isinstance(argnums, int)
         self.argnums = plain_positions(argnums, len(args))
+        all_of_them = self.argnums is not None and len(self.argnums) == len(args)       # in their order
         if self.argnums is None:
             self.argnums = self.positions(argnums, args)
         self.args = args
         if self.single:
             self.structure = flatten_into(args[self.argnums[0]], leaves)
         else:
-            self.structure = flatten_into(tuple([args[i] for i in self.argnums]), leaves)
+            self.structure = flatten_into(args if all_of_them else tuple([args[i] for i in self.argnums]), leaves)
         self.kinds = []
         self.metas = []
         self.edges = []
@@ -404,6 +407,7 @@ cdef class TrackedCallBase:
         """
         cdef TensorBase out
         cdef GradMeta meta
+        cdef object begun
         cdef tuple found
         cdef Edge root
         if self.record or self.out_structure is not leaf_structure or type((<list>self.outputs)[0]) is not Tensor:
@@ -415,7 +419,9 @@ cdef class TrackedCallBase:
         root = edge_or_none(out)
         if root is None:
             return None
-        found = run_for_inputs(root.node, root.input_nr, meta.ops.begin(meta), self.edges)
+        begun = meta.ops.begin(meta)
+        found = run_for_inputs(root.node, root.input_nr, begun, self.edges)
+        let_go(begun, meta.ops.recycle)
         return self.give_checked(found)
 
     cpdef object value(self):
