@@ -197,11 +197,8 @@ cdef object binary(Op op, object a, object b):
 
 
 cdef object binary_of_any(Op op, object a, object b):
-    cdef TensorBase ta = None
-    cdef TensorBase tb = None
-    cdef TensorBase out
-    cdef GradMeta ma = None
-    cdef GradMeta mb = None
+    cdef TensorBase out, ta = None, tb = None
+    cdef GradMeta ma = None, mb = None
     cdef Backend backend
     cdef tuple pair
     cdef object ra, rb, r
@@ -543,15 +540,17 @@ cdef OpNode filled(Op op, tuple args, object result, uint64_t needs, Backend bac
     cdef OpNode node
     cdef Py_ssize_t k
     cdef TensorBase out
-    cdef tuple metas
-    cdef object arg
+    cdef uint32_t flags = 0
+    cdef object arg, meta
     if op.multi:
-        metas = tuple([(<TensorBase>out).value.meta for out in result])
-        node = new_op_node(op, metas[0] if len(metas) == 1 else metas, 0)
-        node.n_inputs = <int>len(metas)
+        meta = tuple([(<TensorBase>out).value.meta for out in result])
     else:
         out = <TensorBase>result
-        node = new_op_node(op, out.value.meta, NODE_FAST if backend.plain(out.value.raw, op) else 0)
+        meta = out.value.meta
+        flags = NODE_FAST if backend.plain(out.value.raw, op) else 0
+    node = new_op_node(op, meta[0] if op.multi and len(<tuple>meta) == 1 else meta, flags)
+    if op.multi:
+        node.n_inputs = <int>len(<tuple>meta)
     if op.sequence >= 0:
         connect_all(node, args[op.sequence])
     else:
