@@ -17,8 +17,10 @@ def callers(name):
     return sorted(found)
 
 
-def test_three_functions_begin_nodes_of_operations_and_one_makes_them_of_parts():
-    assert callers("new_op_node") == ["core/apply.pyx", "core/apply.pyx", "core/elements.pyx"]
+def test_four_functions_begin_nodes_of_operations_and_one_makes_them_of_parts():
+    assert callers("new_op_node") == [
+        *["core/apply.pyx", "core/apply.pyx", "core/elements.pyx", "transforms/tracked_call_base.pyx"],
+    ]
     assert callers("new_node_of") == ["core/number_ops.pyx"]
 
 

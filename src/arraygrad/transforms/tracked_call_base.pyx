@@ -11,11 +11,11 @@ cimport cython
 
 import numpy
 
-from arraygrad.core.apply cimport apply_op, filled
+from arraygrad.core.apply cimport apply_op
 from arraygrad.core.containers cimport flatten_into, leaf_structure, unflatten_from
 from arraygrad.core.decisions cimport decisions_in, watch_decisions
 from arraygrad.core.exposed_memory cimport enter, expose
-from arraygrad.core.nodes cimport attach
+from arraygrad.core.nodes cimport OpNode, attach, new_op_node
 from arraygrad.core.op cimport Op
 from arraygrad.core.operands cimport is_like_scalar
 from arraygrad.core.roots cimport edge_or_none
@@ -113,7 +113,9 @@ cdef TensorBase placed(object raw, GradMeta meta):
     Unlike a leaf it may be written in place, and then the caller's array changes as it does in a plain call.
     """
     cdef TensorBase t = new_tensor(raw, meta)
-    attach(t, filled(_identity, (raw,), t, 0, <Backend>meta.ops))       # whose edge leads to nothing
+    cdef OpNode node = new_op_node(_identity, meta, 0)
+    node.n_edges = 1            # to nothing
+    attach(t, node)
     t.array0d = True
     t.value.exposed = True
     enter(t.value)
