@@ -372,18 +372,12 @@ class _Broadcast(Broadcast):
     def __new__(cls, *arrays):
         return super().__new__(cls, *map(gathered, arrays)) if makes_tensors() else numpy.broadcast(*arrays)
 
-    def __init__(self, *arrays):
-        super().__init__(*map(gathered, arrays))
-
 
 class _Enumerated(Enumerated):
     """numpy.ndenumerate, of lists of Tensors too."""
 
     def __new__(cls, arr):
         return super().__new__(cls, gathered(arr)) if makes_tensors() else numpy.ndenumerate(arr)
-
-    def __init__(self, arr):
-        super().__init__(gathered(arr))
 
 
 @functools.wraps(numpy.rec.fromarrays)

@@ -1,6 +1,6 @@
 """What stands in for the checks of numpy.testing in adopted calls: they compare plain values.
 
-May import: adoption.exchange, adoption.table, core.number_kinds, core.tensor, the standard library, numpy.
+May import: adoption.exchange, adoption.table, numpy_api.functions, the standard library, numpy.
 
 A check says nothing of a gradient, and has no result that one could flow through. NumPy imports numpy.testing where it
 is first used, so the stand-ins are made when adoption meets the functions or the module.
@@ -13,8 +13,7 @@ import types
 
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.table import MAKERS, stand_in_made
-from arraygrad.core.number_kinds import is_python
-from arraygrad.core.tensor import Tensor
+from arraygrad.numpy_api.functions import plain_values
 
 __all__ = ["install", "testing"]
 
@@ -58,20 +57,8 @@ def _of_values(real):
     @functools.wraps(real)
     def check(*args, **kwargs):
         if is_on():
-            args = [_plain(arg) for arg in args]
-            kwargs = {key: _plain(value) for key, value in kwargs.items()}
+            args = [plain_values(arg) for arg in args]
+            kwargs = {key: plain_values(value) for key, value in kwargs.items()}
         return real(*args, **kwargs)
 
     return check
-
-
-def _plain(value):
-    """A value, or containers of values, without gradients."""
-    if isinstance(value, Tensor):
-        plain = value.detach().array
-        if getattr(plain, "ndim", 1):
-            return plain
-        return plain.item() if is_python(value) else plain[()]
-    if type(value) in (list, tuple):
-        return type(value)([_plain(item) for item in value])
-    return {key: _plain(item) for key, item in value.items()} if type(value) is dict else value

@@ -1,9 +1,9 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
-May import: core.adopted, core.containers, core.convert, autograd.equal_by_chance, autograd.grad_mode, autograd.graph,
-autograd.keys, autograd.let_go, autograd.number_texts, autograd.of_arrays, autograd.of_libraries, autograd.of_python,
-autograd.of_scipy, autograd.source_locations, core.inplace, core.tensor, the standard library. `arraygrad` exports the
-names.
+May import: core.adopted, core.containers, core.convert, core.inplace, core.number_kinds, core.tensor,
+autograd.equal_by_chance, autograd.grad_mode, autograd.graph, autograd.keys, autograd.let_go, autograd.number_texts,
+autograd.of_arrays, autograd.of_libraries, autograd.of_python, autograd.of_scipy, autograd.source_locations, the
+standard library. `arraygrad` exports the names.
 
 Note [Numbers that leave]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -59,6 +59,7 @@ from arraygrad.autograd.source_locations import (
 from arraygrad.core.adopted import note_text
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.inplace import as_scalar, is_scalar
+from arraygrad.core.number_kinds import WIDER
 from arraygrad.core.tensor import Tensor, gradient_edge
 
 __all__ = ["number_policy", "set_number_policy", "stop_gradient"]
@@ -354,17 +355,14 @@ def element(t):
     return _given(t, found) if adopting() else found
 
 
-_WIDER = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
-
-
 def one_element(t):
     """The one element of a Tensor as a 0-d Tensor that behaves like a scalar."""
     if t.size != 1:
         raise ValueError(f"item(): can only convert a tensor of size 1 to a scalar, but got shape {t.shape}")
     if t.ndim:
         t = t[(0,) * t.ndim]
-    if adopting() and str(t.dtype) in _WIDER:  # Python's numbers are doubles
-        t = t.astype(_WIDER[str(t.dtype)])
+    if adopting() and str(t.dtype) in WIDER:  # Python's numbers are doubles
+        t = t.astype(WIDER[str(t.dtype)])
     return t if is_scalar(t) else as_scalar(t.copy())
 
 

@@ -388,13 +388,11 @@ cpdef object apply_op(Op op, tuple args, Backend backend=None):
 
 cdef object run_one(Op op, tuple args, TensorBase t):
     """`run` for an operation on one Tensor, the first argument, where the others are static."""
-    cdef Value v
-    cdef Backend backend
+    cdef Value v = value_now(t)
+    cdef Backend backend = <Backend>v.meta.ops
     cdef TensorBase out
     cdef tuple raws, left
     cdef object raw
-    v = value_now(t)
-    backend = <Backend>v.meta.ops
     if is_observed():
         return observed(op, args, backend)
     raw = raw_now(t)
@@ -544,15 +542,17 @@ cdef OpNode filled(Op op, tuple args, object result, uint64_t needs, Backend bac
     cdef OpNode node
     cdef Py_ssize_t k
     cdef TensorBase out
-    cdef tuple metas
-    cdef object arg
+    cdef uint32_t flags = 0
+    cdef object arg, meta
     if op.multi:
-        metas = tuple([(<TensorBase>out).value.meta for out in result])
-        node = new_op_node(op, metas[0] if len(metas) == 1 else metas, 0)
-        node.n_inputs = <int>len(metas)
+        meta = tuple([(<TensorBase>out).value.meta for out in result])
     else:
         out = <TensorBase>result
-        node = new_op_node(op, out.value.meta, NODE_FAST if backend.plain(out.value.raw, op) else 0)
+        meta = out.value.meta
+        flags = NODE_FAST if backend.plain(out.value.raw, op) else 0
+    node = new_op_node(op, meta[0] if op.multi and len(<tuple>meta) == 1 else meta, flags)
+    if op.multi:
+        node.n_inputs = <int>len(<tuple>meta)
     if op.sequence >= 0:
         connect_all(node, args[op.sequence])
     else:

@@ -87,13 +87,12 @@ cdef inline OpNode begun(Op op, GradMeta meta, TensorBase t, list known, object 
 
     `known` has the lists of small keys; `flags` are those of a node that finds the element by its place alone.
     """
-    cdef OpNode node
-    if FREE_THREADED or t.value.meta.typenum != _double_precision.typenum:
-        node = new_op_node(op, meta, NODE_FAST)
-        node.args = kept(known, key, n)
-    else:
-        node = new_op_node(op, meta, NODE_FAST | NODE_ELEMENT | flags)
+    cdef bint by_place = not FREE_THREADED and t.value.meta.typenum == _double_precision.typenum
+    cdef OpNode node = new_op_node(op, meta, NODE_FAST | NODE_ELEMENT | flags if by_place else NODE_FAST)
+    if by_place:
         node.print = place
+    else:
+        node.args = kept(known, key, n)
     connect(node, t)
     return node
 

@@ -22,6 +22,10 @@ cdef extern from "adopted.hpp" nogil:
     PyObject* arraygrad_adopting
 
 
+# The double precision of each dtype that is narrower.
+WIDER = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
+
+
 cdef inline bint is_number(object x) noexcept:
     if is_tensor(x):
         return (<TensorBase>x).python
@@ -101,7 +105,7 @@ cdef tuple beside_narrow(object a, object b):
     if is_tensor(other) and (<TensorBase>other).python or not (<Backend>t.value.meta.ops).scalars:
         return None
     dtype = getattr(other, "dtype", None)
-    if dtype is None or str(dtype) not in ("float32", "float16", "complex64"):
+    if dtype is None or str(dtype) not in WIDER:
         return None
     if t.value.meta.is_complex:
         wanted = "complex64"

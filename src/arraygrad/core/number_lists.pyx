@@ -15,13 +15,10 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
-from arraygrad.engine.arrayops cimport GradMeta
-from arraygrad.engine.free_threading cimport FREE_THREADED, set_bit
-from arraygrad.engine.node cimport (
-    ThreadState, thread_state, NODE_ELEMENT, NODE_FAST, NODE_HAS_PARENT, NODE_REALIFY,
-)
-from arraygrad.core.apply cimport connect
-from arraygrad.core.nodes cimport OpNode, attach, finish, is_unobserved, new_op_node
+from arraygrad.engine.free_threading cimport FREE_THREADED
+from arraygrad.engine.node cimport ThreadState, thread_state, NODE_ELEMENT
+from arraygrad.core.apply cimport filled
+from arraygrad.core.nodes cimport OpNode, attach, is_unobserved
 from arraygrad.core.number_ops cimport read_operand
 from arraygrad.core.op cimport Op, named_op
 from arraygrad.core.value cimport Backend, TensorBase, new_tensor
@@ -39,7 +36,6 @@ cdef Backend _backend = None            # whose arrays are served
 cdef make_ptr _make
 cdef Op STACK = None
 cdef Op RESHAPE
-cdef list _kept = [None, 0]             # what nodes keep of the call, whose axis is 0: nobody changes it
 
 
 cdef int serve_lists(Backend backend, make_ptr make) except -1:
@@ -110,10 +106,7 @@ cpdef object joined_numbers(object items):
     cdef Py_ssize_t i, size
     cdef int ndim = 0
     cdef bint recorded = False, found = False
-    cdef TensorBase out
-    cdef TensorBase t
-    cdef OpNode node, inner
-    cdef GradMeta meta
+    cdef TensorBase out, flat
     cdef list held
     cdef object raw
     if FREE_THREADED or _backend is None or not is_unobserved(ts) or ts.zero_annihilates:
@@ -137,20 +130,19 @@ cpdef object joined_numbers(object items):
     out.array0d = True
     if not recorded or not ts.grad_mode:
         return out
-    meta = out.value.meta if ndim == 1 else _backend.meta(_make(1, &size, numbers.data()))
-    node = new_op_node(STACK, meta, NODE_FAST | NODE_ELEMENT)
-    node.print = EVERY
-    node.args = _kept
-    for t in held:
-        connect(node, t)
-    if ndim > 1:
-        finish(node)
-        inner = node
-        node = new_op_node(RESHAPE, out.value.meta, NODE_FAST | NODE_REALIFY)
-        node.s0 = meta
-        node.e0 = inner
-        node.n_edges = 1
-        node.topo = inner.topo + 1
-        set_bit(&inner.flags, NODE_HAS_PARENT)
-    attach(out, node)
+    if ndim == 1:
+        attach(out, of_numbers(held, out))
+    else:
+        raw = _make(1, &size, numbers.data())
+        flat = new_tensor(raw, _backend.meta(raw))
+        attach(flat, of_numbers(held, flat))
+        attach(out, filled(RESHAPE, (flat, None), out, 1, _backend))
     return out
+
+
+cdef OpNode of_numbers(list held, TensorBase out):
+    """The node of `out`, a list of numbers, of which those that are Tensors are `held`."""
+    cdef OpNode node = filled(STACK, (held, 0), out, 1, _backend)
+    node.flags |= NODE_ELEMENT
+    node.print = EVERY
+    return node

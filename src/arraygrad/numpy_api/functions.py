@@ -1,7 +1,7 @@
 """NumPy's functions on Tensors, with NumPy's signatures, over table operations (`__array_function__`).
 
-May import: core.adopted, core.convert, core.exposed_memory, core.inplace, core.constructors, core.tensor, engine.node,
-ops, namespaces.bind, numpy.
+May import: core.adopted, core.constructors, core.convert, core.exposed_memory, core.inplace, core.number_kinds,
+core.tensor, engine.node, ops, namespaces.bind, numpy.
 
 Reductions are in `numpy_api.reductions`, functions of shape in `numpy_api.shapes`, products, numpy.linalg and numpy.fft
 in `numpy_api.linalg`. Keywords without a recorded counterpart (out=, where=, initial=) raise TypeError unless they have
@@ -23,6 +23,7 @@ from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.convert import numpy_is_kept, place
 from arraygrad.core.exposed_memory import raw_array, raw_handle
 from arraygrad.core.inplace import as_scalar, is_scalar
+from arraygrad.core.number_kinds import is_python
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.namespaces.bind import function_for, to_tensor
@@ -32,6 +33,7 @@ from arraygrad.ops._axes import counted_by, positions
 __all__ = [
     "FUNCTIONS", "OUT", "VALUED", "F", "as_plain", "axes_of", "backend_among", "beside", "but_for_rounding",
     "core_axes", "host", "host_key", "implements", "keeps_one_row", "moved_onto", "not_written", "pick",
+    "plain_values",
     "refuse", "refuse_cut", "tensor_among", "tensor_of", "tensors", "with_bits",
 ]  # fmt: skip
 
@@ -113,11 +115,11 @@ def _with_numpys_values(theirs, ours):
         if out is not None or not _are_numpys(given):
             return ours(*args, **kwargs)
         if not (is_grad_enabled() and any(t.requires_grad for t in given)):
-            values = theirs(*_plain(args), **_plain(kwargs))
+            values = theirs(*plain_values(args), **plain_values(kwargs))
             return _wrapped(values, given[0]) if _is_new(values, given) else ours(*args, **kwargs)
         with numpy.errstate(all="ignore"):  # NumPy's call says it
             found = ours(*args, **kwargs)
-        return moved_onto(theirs(*_plain(args), **_plain(kwargs)), found, given[0], theirs.__name__)
+        return moved_onto(theirs(*plain_values(args), **plain_values(kwargs)), found, given[0], theirs.__name__)
 
     return call
 
@@ -128,7 +130,7 @@ def as_plain(theirs, found, *args, **kwargs):
     if not _are_numpys(given):
         return found
     with numpy.errstate(all="ignore"):  # the composition has said it
-        return moved_onto(theirs(*_plain(args), **_plain(kwargs)), found, given[0], theirs.__name__)
+        return moved_onto(theirs(*plain_values(args), **plain_values(kwargs)), found, given[0], theirs.__name__)
 
 
 def _tensors_in(given, found):
@@ -146,14 +148,14 @@ def _are_numpys(given):
     return bool(given) and all(type(raw_handle(t)) is numpy.ndarray for t in given)
 
 
-def _plain(arg):
-    """Arguments with NumPy's arrays and scalars in place of the Tensors over them."""
+def plain_values(arg):
+    """Arguments with arrays and numbers in place of the Tensors over them, and of those in containers."""
     if isinstance(arg, Tensor):
         raw = raw_array(arg)
-        return raw[()] if is_scalar(arg) else raw
+        return raw if not is_scalar(arg) else raw.item() if is_python(arg) else raw[()]
     if type(arg) is dict:
-        return {key: _plain(value) for key, value in arg.items()}
-    return type(arg)([_plain(item) for item in arg]) if type(arg) in (tuple, list) else arg
+        return {key: plain_values(value) for key, value in arg.items()}
+    return type(arg)([plain_values(item) for item in arg]) if type(arg) in (tuple, list) else arg
 
 
 def _is_new(values, given):

@@ -1,6 +1,6 @@
 """Objects of NumPy's that loop over the elements of arrays, of Tensors: numpy.broadcast and numpy.ndenumerate.
 
-May import: core.tensor, the standard library, numpy.
+May import: core.tensor, numpy_api.functions, the standard library, numpy.
 
 Guarded by tests/numpy_api/test_loops_over_elements.py.
 """
@@ -10,12 +10,9 @@ import itertools
 import numpy
 
 from arraygrad.core.tensor import Tensor
+from arraygrad.numpy_api.functions import plain_values
 
 __all__ = ["Broadcast", "Enumerated"]
-
-
-def _plain(array):
-    return array.detach().array if isinstance(array, Tensor) else array
 
 
 class Broadcast:
@@ -29,16 +26,17 @@ class Broadcast:
     """
 
     def __new__(cls, *arrays):
-        return super().__new__(cls) if any(isinstance(a, Tensor) for a in arrays) else numpy.broadcast(*arrays)
-
-    def __init__(self, *arrays):
-        shown = numpy.broadcast(*[_plain(a) for a in arrays])  # which raises for shapes that do not fit
+        shown = numpy.broadcast(*[plain_values(a) for a in arrays])  # which raises for shapes that do not fit
+        if not any(isinstance(a, Tensor) for a in arrays):
+            return shown
+        self = super().__new__(cls)
         self.shape, self.size = shown.shape, shown.size
         self.ndim = self.nd = shown.ndim
         self.numiter = shown.numiter
         self._arrays = [a if isinstance(a, Tensor) else numpy.asarray(a) for a in arrays]
         self._spread = None
         self.index = 0
+        return self
 
     @property
     def iters(self):
@@ -78,11 +76,12 @@ class Enumerated:
     """numpy.ndenumerate of a Tensor: pairs of an index and the element there, which is recorded."""
 
     def __new__(cls, arr):
-        return super().__new__(cls) if isinstance(arr, Tensor) else numpy.ndenumerate(arr)
-
-    def __init__(self, arr):
+        if not isinstance(arr, Tensor):
+            return numpy.ndenumerate(arr)
+        self = super().__new__(cls)
         self._array = arr
         self._places = iter(numpy.ndindex(arr.shape))
+        return self
 
     @property
     def iter(self):

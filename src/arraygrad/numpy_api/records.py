@@ -1,6 +1,6 @@
 """Records of Tensors: numpy.rec.fromarrays of arrays of which some are recorded.
 
-May import: core.tensor, numpy.
+May import: core.tensor, numpy_api.functions, numpy.
 
 Guarded by tests/numpy_api/test_records.py.
 """
@@ -8,6 +8,7 @@ Guarded by tests/numpy_api/test_records.py.
 import numpy
 
 from arraygrad.core.tensor import Tensor
+from arraygrad.numpy_api.functions import plain_values
 
 __all__ = ["Records", "fromarrays"]
 
@@ -101,7 +102,7 @@ class Records:
 def fromarrays(arrays, dtype=None, shape=None, formats=None, names=None, titles=None, aligned=False, byteorder=None):
     """numpy.rec.fromarrays of arrays and Tensors: `Records` of copies."""
     plain = numpy.rec.fromarrays(
-        [a.detach().array if isinstance(a, Tensor) else a for a in arrays],
+        [plain_values(a) for a in arrays],
         *(dtype, shape, formats, names, titles, aligned, byteorder),
     )  # which checks
     fields = {}

@@ -1,7 +1,8 @@
-# Where elements go and come from, of plain arrays: casts, choices, diagonals, padding, places along an axis, pieces of
-# stacks; and products of vectors, whose rule is such an arrangement around one loop. Forwards and rules.
+# Where elements go, of plain arrays: casts, choices, the rule of gathers; and products of vectors, whose rule is such
+# an arrangement around one loop.
 # May import: engine.arrayops, engine.node, engine.sharing, core.op, backends.numpy.dense_gradients,
-# backends.numpy.elementwise, backends.numpy.ndarrays, backends.numpy.loops, backends.numpy.shapes.
+# backends.numpy.elementwise, backends.numpy.ndarrays, backends.numpy.loops, backends.numpy.plans,
+# backends.numpy.shapes.
 #
 # Forwards give NumPy's values, and results that lie as NumPy's; rules those of the table. None, or 0: declined.
 # Guarded by tests/backends/test_fast_arrangements.py.
@@ -11,20 +12,19 @@ from libc.stdint cimport int64_t
 from arraygrad.backends.numpy.dense_gradients cimport write_out_gradient
 from arraygrad.backends.numpy.elementwise cimport real_view, saved_for, saved_value, set_out, set_outs, wants_gradient
 from arraygrad.backends.numpy.ndarrays cimport (
-    ArrayView, bools_of, copy_into, empty_c, positions_of, reshaped, same_shape, view_of, zeros_c,
+    ArrayView, bools_of, copy_into, empty_c, positions_of, reshaped, same_shape, view_of,
 )
 from arraygrad.backends.numpy.loops cimport LoopSet, binary_loop, fp_begin, fp_end, item_size, loop_set, report
-from arraygrad.backends.numpy.shapes cimport raw_of, region_rule, rows_added
+from arraygrad.backends.numpy.plans cimport planned_row
+from arraygrad.backends.numpy.shapes cimport ALONG_AXIS, BY_KEY, BY_PLACES, Gathering, raw_of, region_rule, rows_added
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
 from arraygrad.engine.sharing cimport Team, team
-from arraygrad.core.op cimport SAVE_INPUT, SAVE_META
+from arraygrad.core.op cimport Op, SAVE_INPUT, SAVE_META
 
 import numpy as np
 
 cdef extern from "arrangements.hpp" namespace "arraygrad":
-    void put_steps(Py_ssize_t item, const char* x, Py_ssize_t step, char* out, Py_ssize_t to_step,
-                   Py_ssize_t n) noexcept
     void add_at_places(int slot, const char* g, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
     void add_along(int slot, const char* g, const int64_t* at, char* out, Around a, Py_ssize_t m) noexcept
 
@@ -113,96 +113,6 @@ cdef int rule_where(Node node, Frame f) except -1:
     return set_outs(f, out0, out1)
 
 
-# Diagonals
-
-cdef object on_diagonal(Node node, Frame f, Py_ssize_t step):
-    """Zeros of a matrix's shape with g on the diagonal; its elements are `step` bytes apart. None: declined."""
-    cdef ArrayView g, o
-    cdef Py_ssize_t k, row, column, n
-    cdef GradMeta meta = meta_saved(node, 0)
-    cdef object out
-    if meta is None or meta.ndim != 2 or not whole_number(given(node, 1), &k):
-        return None
-    view_of(f.grad, &g)
-    row = -k if k < 0 else 0
-    column = k if k > 0 else 0
-    n = min(meta.dims[0] - row, meta.dims[1] - column)
-    out = zeros_c(f.grad, 2, meta.dims)
-    view_of(out, &o)
-    if n > 0:
-        put_steps(item_size(g.slot), g.data, step, o.data + (row * meta.dims[1] + column) * item_size(g.slot),
-                  (meta.dims[1] + 1) * item_size(g.slot), n)
-    return out
-
-
-cdef int rule_diagonal(Node node, Frame f) except -1:
-    cdef ArrayView g
-    cdef object out
-    if view_of(f.grad, &g) < 0 or g.ndim != 1:
-        return 0
-    out = on_diagonal(node, f, g.strides[0])
-    return 0 if out is None else 1 + set_out(f, 0, out, True)
-
-
-# Padding
-
-cdef bint widths_of(object width, int ndim, Py_ssize_t* before, Py_ssize_t* after) except -1:
-    """Read pad_width: an int, a pair, or a pair for each axis. False: another form, which the table's own way reads."""
-    cdef object pair
-    cdef int d
-    cdef bint each = type(width) in (tuple, list) and len(width) == ndim and type(width[0]) in (tuple, list)
-    for d in range(ndim):
-        pair = width[d] if each else width
-        if PyLong_CheckExact(pair):
-            before[d] = after[d] = PyLong_AsSsize_t(pair)
-        elif type(pair) not in (tuple, list) or len(pair) != 2 or not whole_number(pair[0], &before[d]) \
-                or not whole_number(pair[1], &after[d]):
-            return False
-        if before[d] < 0 or after[d] < 0:
-            return False
-    return True
-
-
-cdef tuple middle_of(int ndim, const Py_ssize_t* dims, const Py_ssize_t* before):
-    """The key of an array within what it is padded to."""
-    return tuple([slice(before[d], before[d] + dims[d]) for d in range(ndim)])
-
-
-cdef object forward_pad(object args):
-    cdef ArrayView v
-    cdef Py_ssize_t before[8]
-    cdef Py_ssize_t after[8]
-    cdef Py_ssize_t padded[8]
-    cdef object out
-    cdef int d
-    if view_of(args[0], &v) < 0 or not v.c_order or not 1 <= v.ndim <= 8 or args[3] is not None:
-        return None
-    if type(args[2]) is not str or args[2] != "constant" or not widths_of(args[1], v.ndim, before, after):
-        return None
-    for d in range(v.ndim):
-        padded[d] = before[d] + v.dims[d] + after[d]
-    out = zeros_c(args[0], v.ndim, padded)
-    copy_into(out[middle_of(v.ndim, v.dims, before)], args[0])
-    return out
-
-
-cdef int rule_pad(Node node, Frame f) except -1:
-    """The middle of the gradient, as a view, where zeros were added."""
-    cdef ArrayView g
-    cdef Py_ssize_t before[8]
-    cdef Py_ssize_t after[8]
-    cdef GradMeta meta = meta_saved(node, 0)
-    cdef int d
-    if meta is None or meta.ndim == 0 or node.e1 is not None or type(given(node, 2)) is not str \
-            or given(node, 2) != "constant" or view_of(f.grad, &g) < 0 or g.ndim != meta.ndim \
-            or not widths_of(given(node, 1), g.ndim, before, after):
-        return 0
-    for d in range(g.ndim):
-        if g.dims[d] != before[d] + meta.dims[d] + after[d]:
-            return 0
-    return 1 + set_out(f, 0, f.grad[middle_of(g.ndim, meta.dims, before)], False)
-
-
 cdef object row_major_of(object x):
     """A plain array, copied if it is not row-major."""
     cdef ArrayView v
@@ -235,102 +145,84 @@ cdef const int64_t* places_along(object indices, const Py_ssize_t* dims, int ndi
     return at if all_within(at, n, dims[axis]) else NULL
 
 
-cdef int rule_take_along_axis(Node node, Frame f) except -1:
+cdef int added_along(Frame f, GradMeta meta, object indices, int axis, bint each) except -1:
+    """out0 = zeros with g added at places along an axis: the same for all lines, or `each` line's own. 0: declined."""
     write_out_gradient(f)
     cdef ArrayView g, o
-    cdef GradMeta meta = meta_saved(node, 0)
     cdef Py_ssize_t m = 0
     cdef const int64_t* at
-    cdef int axis, slot = real_view(f.grad, &g)
-    cdef object indices = raw_of(given(node, 1)), out
-    if slot < 0 or meta is None or not g.c_order or meta.ndim == 0 or not axis_of(given(node, 2), meta.ndim, &axis):
-        return 0
-    at = places_along(indices, meta.dims, meta.ndim, axis, &m)
-    if at == NULL:
-        return 0
-    out = empty_c(f.grad, meta.ndim, meta.dims)
-    view_of(out, &o)
-    fp_begin()
-    add_along(slot, g.data, at, o.data, around(meta.dims, meta.ndim, axis), m)
-    report("add", fp_end())
-    return 1 + set_out(f, 0, out, True)
-
-
-cdef int added_along(Frame f, GradMeta meta, object indices, int axis) except -1:
-    """out0 = zeros with g added at the integers along an axis; 0: declined."""
-    cdef ArrayView g, o
-    cdef Py_ssize_t m = 0
-    cdef const int64_t* at
-    cdef Around a
+    cdef Around a = around(meta.dims, meta.ndim, axis)
     cdef int slot = real_view(f.grad, &g)
     cdef object grad, out
     if slot < 0:
         return 0
-    at = positions_of(raw_of(indices), &m)
-    a = around(meta.dims, meta.ndim, axis)
-    if at == NULL or not all_within(at, m, a.n) or g.size != a.outer * m * a.inner:
+    indices = raw_of(indices)
+    if each:
+        at = places_along(indices, meta.dims, meta.ndim, axis, &m)
+    else:
+        at = positions_of(indices, &m)
+        if at != NULL and not all_within(at, m, a.n):
+            at = NULL
+    if at == NULL or g.size != a.outer * m * a.inner:
         return 0
     grad = row_major_of(f.grad)             # NumPy lays out x[:, i] with the places first
     view_of(grad, &g)
     out = empty_c(grad, meta.ndim, meta.dims)
     view_of(out, &o)
     fp_begin()
-    add_at_places(slot, g.data, at, o.data, a, m)
+    if each:
+        add_along(slot, g.data, at, o.data, a, m)
+    else:
+        add_at_places(slot, g.data, at, o.data, a, m)
     report("add", fp_end())
     return 1 + set_out(f, 0, out, True)
 
 
-cdef int rule_take(Node node, Frame f) except -1:
-    cdef GradMeta meta = meta_saved(node, 0)
-    cdef object axis = given(node, 2)
-    cdef int at = 0
-    if meta is None or meta.ndim == 0 or (meta.ndim != 1 if axis is None else not axis_of(axis, meta.ndim, &at)):
-        return 0
-    if at == 0 and rows_added(node, f, meta, given(node, 1), 1):
-        return 1
-    return 0 if axis is None else added_along(f, meta, given(node, 1), at)
-
-
-cdef int rule_getitem(Node node, Frame f) except -1:
-    """Slices and rows are in shapes.pyx; here x[:, i], x[..., i] and x[:, i, :], where i is an array of integers."""
-    cdef GradMeta meta
-    cdef object key, part, indices = None
-    cdef int axis = 0, d = 0
-    if region_rule(node, f):
-        return 1
-    meta = meta_saved(node, 0)
-    key = given(node, 1)
-    if type(key) is not tuple or meta is None or len(<tuple>key) > meta.ndim + 1:
-        return 0
+cdef object one_index(object key, int ndim, int* axis):
+    """The array of integers in x[:, i], x[..., i] or x[:, i, :], and its axis. None: another key."""
+    cdef object part, indices = None
+    cdef int d = 0
+    if type(key) is not tuple or len(<tuple>key) > ndim + 1:
+        return None
     for part in <tuple>key:
         if part is Ellipsis:
-            d += meta.ndim - <int>len(<tuple>key) + 1
+            d += ndim - <int>len(<tuple>key) + 1
             continue
         if type(part) is slice:
             if part != _all:
-                return 0
+                return None
         elif part is None or indices is not None or type(part) is int:
-            return 0                        # None is an axis of the gradient and none of the array
+            return None                     # None is an axis of the gradient and none of the array
         else:
-            indices, axis = part, d
+            indices, axis[0] = part, d
         d += 1
-    return 0 if indices is None or axis >= meta.ndim else added_along(f, meta, indices, axis)
+    return indices if axis[0] < ndim else None
 
 
-cdef int rule_stack(Node node, Frame f) except -1:
-    """Each array's part of the gradient, as a view."""
-    cdef ArrayView g
-    cdef int axis
-    cdef Py_ssize_t k
-    cdef tuple before
-    cdef list pieces = []
-    if view_of(f.grad, &g) < 0 or g.ndim < 1 or not axis_of(given(node, 1), g.ndim, &axis):
+cdef int rule_gather(Node node, Frame f) except -1:
+    """Zeros of the array's shape with the gradient added where elements came from. Slices and rows are in shapes.pyx.
+    """
+    cdef Gathering how = (<const Gathering*>planned_row(<Op>node.op))[0]
+    cdef GradMeta meta
+    cdef object indices
+    cdef int axis = 0
+    if how == BY_KEY and region_rule(node, f):
+        return 1
+    meta = meta_saved(node, 0)
+    if meta is None or meta.ndim == 0:
         return 0
-    before = (slice(None),) * axis
-    for k in range(g.dims[axis]):
-        pieces.append(f.grad[k, ...] if g.ndim == 1 else f.grad[k] if axis == 0 else f.grad[(*before, k)])
-    f.set_outs(pieces)
-    return 1
+    indices = given(node, 1)
+    if how == BY_KEY:
+        indices = one_index(indices, meta.ndim, &axis)
+    elif given(node, 2) is None:
+        indices = indices if how == BY_PLACES and meta.ndim == 1 else None
+    elif not axis_of(given(node, 2), meta.ndim, &axis):
+        return 0
+    if indices is None:
+        return 0
+    if how == BY_PLACES and axis == 0 and rows_added(node, f, meta, indices, 1):
+        return 1
+    return added_along(f, meta, indices, axis, how == ALONG_AXIS)
 
 
 # Products

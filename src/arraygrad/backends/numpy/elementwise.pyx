@@ -627,7 +627,7 @@ cdef int rule_multiply(Node node, Frame f) except -1:
     if has_complex_result(node):
         return rule_of_table(node, f)
     if first and second and node.e0 is node.e1 and node.n0 == node.n1 and unobserved(node):
-        return rule_multiply_by_itself(node, f)
+        return gradient_of_square(node, f)
     if is_single(f.grad):
         if first:
             out0 = single_loop(MULTIPLY, f.grad, saved_for(node, SAVE_INPUT, 1),
@@ -663,7 +663,7 @@ cdef bint unobserved(Node node) noexcept:
     return not (task.careful or task.own_queue or task.shared or task.anomaly)
 
 
-cdef int rule_multiply_by_itself(Node node, Frame f) except -1:
+cdef int gradient_of_square(Node node, Frame f) except -1:
     """x * x: both products are the same one, and so their sum goes to one edge at once; the other gets nothing.
 
     Only where no gradient waits there yet: the two would be added to it one by one, which rounds otherwise. And only in

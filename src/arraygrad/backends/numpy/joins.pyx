@@ -1,5 +1,5 @@
 # Joins of plain arrays, and their gradients.
-# May import: engine.arrayops, engine.node, backends.numpy.arrangements, backends.numpy.elementwise,
+# May import: engine.arrayops, engine.node, core.op, backends.numpy.arrangements, backends.numpy.elementwise,
 # backends.numpy.ndarrays, backends.numpy.loops, backends.numpy.plans.
 #
 # Values, dtype and layout are NumPy's bit by bit. Served are arrays of one dtype that all lie row-major or all
@@ -11,9 +11,10 @@ from arraygrad.backends.numpy.arrangements cimport Around, around, axis_of
 from arraygrad.backends.numpy.elementwise cimport attach, saved_value, set_out
 from arraygrad.backends.numpy.ndarrays cimport ArrayView, empty_c, reshaped, transposed, view_of
 from arraygrad.backends.numpy.loops cimport item_size
-from arraygrad.backends.numpy.plans cimport Planned, serve_plan
+from arraygrad.backends.numpy.plans cimport Planned, planned_row, serve_plan
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.engine.node cimport Frame, Node
+from arraygrad.core.op cimport Op
 
 cdef extern from "joins.hpp" namespace "arraygrad":
     void copy_rows_apart(char* out, Py_ssize_t to_step, const char* x, Py_ssize_t step, Py_ssize_t row,
@@ -36,9 +37,10 @@ cdef int attach_joins(dict ops, list forwards, list done) except -1:
     """Give the joins their plans and rules."""
     PLANNED[0].forward = PLANNED[1].forward = forward_join
     PLANNED[0].row, PLANNED[1].row = &CONCATENATED, &STACKED
-    serve_plan(ops, "concat", ("arrays", "axis"), &PLANNED[0], forwards)
-    serve_plan(ops, "stack", ("arrays", "axis"), &PLANNED[1], forwards)
-    attach(ops, "concat", rule_concat, ("arrays_meta",), done)
+    if serve_plan(ops, "concat", ("arrays", "axis"), &PLANNED[0], forwards):
+        attach(ops, "concat", rule_join, ("arrays_meta",), done)
+    if serve_plan(ops, "stack", ("arrays", "axis"), &PLANNED[1], forwards):
+        attach(ops, "stack", rule_join, (), done)
     return 0
 
 
@@ -189,9 +191,20 @@ cdef int cut_all(Node node, Frame f, int axis) except -1:
     return 1
 
 
-cdef int rule_concat(Node node, Frame f) except -1:
+cdef int unstacked(Frame f, const ArrayView* g, int axis) except -1:
+    """The part of each of the arrays that were stacked, as a view."""
+    cdef Py_ssize_t k
+    cdef tuple before = (_all,) * axis
+    cdef list pieces = []
+    for k in range(g.dims[axis]):
+        pieces.append(f.grad[k, ...] if g.ndim == 1 else f.grad[k] if axis == 0 else f.grad[(*before, k)])
+    f.set_outs(pieces)
+    return 1
+
+
+cdef int rule_join(Node node, Frame f) except -1:
     cdef ArrayView g
     cdef int k = 0
     if view_of(f.grad, &g) < 0 or not axis_of((<list>node.args)[1], g.ndim, &k):
         return 0
-    return cut_all(node, f, k)
+    return unstacked(f, &g, k) if (<const bint*>planned_row(<Op>node.op))[0] else cut_all(node, f, k)

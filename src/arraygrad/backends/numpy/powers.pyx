@@ -265,7 +265,7 @@ for _p in POW_NUMBERS:
 cdef const RuleKernel* BY_BASE = kernel_named("pow", "base")
 
 
-cdef int rule_of_base(Node node, Frame f) except -1:
+cdef int gradient_of_exponent(Node node, Frame f) except -1:
     """b ** x for a Python number b other than 0: its logarithm is taken once."""
     cdef object number = saved_for(node, SAVE_INPUT, 0), out
     if not is_number(number) or number == 0:
@@ -284,7 +284,7 @@ cdef int rule_pow(Node node, Frame f) except -1:
     if has_complex_result(node):
         return complex_power(node, f)
     if second and not wants_gradient(node, f, 0):
-        return rule_of_base(node, f)
+        return gradient_of_exponent(node, f)
     number = saved_for(node, SAVE_INPUT, 1)
     slot = real_view(saved_for(node, SAVE_INPUT, 0), &x)
     if slot < 0:

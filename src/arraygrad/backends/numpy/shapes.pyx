@@ -1,8 +1,8 @@
 # Slices, gathers, choices and sums at places of plain arrays, forward and backward: where elements go.
 # May import: numpy (Python only), engine.*, core.op, core.value, backends.numpy.choices,
 # backends.numpy.dense_gradients, backends.numpy.elementwise, backends.numpy.lanes, backends.numpy.ndarrays,
-# backends.numpy.loops, backends.numpy.kernel_programs, backends.numpy.regions, backends.numpy.row_copies,
-# backends.numpy.single, backends.numpy.windows.
+# backends.numpy.loops, backends.numpy.kernel_programs, backends.numpy.plans, backends.numpy.regions,
+# backends.numpy.row_copies, backends.numpy.single, backends.numpy.windows.
 #
 # Forwards copy bytes or make views, so values are NumPy's. None: declined.
 # Guarded by tests/backends/test_fast_places.py, test_fast_pieces.py, test_fast_setitem.py and test_fast_forward.py,
@@ -25,6 +25,7 @@ from arraygrad.backends.numpy.loops cimport (
     SLOT_F64, LoopSet, binary_loop, is_captured, item_size, loop_set, not_captured, read_number, report,
 )
 from arraygrad.backends.numpy.kernel_programs cimport noted_in_place
+from arraygrad.backends.numpy.plans cimport Planned, planner_ptr, serve_plan
 from arraygrad.backends.numpy.regions cimport begin_partial, write_region
 from arraygrad.backends.numpy.row_copies cimport SMALL
 from arraygrad.backends.numpy.single cimport element_at, finite_sum
@@ -263,11 +264,32 @@ cdef bint all_different(const int64_t* at, Py_ssize_t n) noexcept:
     return n <= 1 or (at[0] >= 0) == (at[n - 1] >= 0)
 
 
-cdef object forward_getitem(object args):
+# How an operation names the elements that it gathers: `x[key]`, `take`, `take_along_axis`.
+cdef Gathering ITEM = BY_KEY, TAKEN = BY_PLACES, ALONG = ALONG_AXIS
+cdef Planned GATHERS[3]
+
+
+cdef object forward_gather(const void* row, object args):
+    """The elements of an array that a key or places name. None: declined."""
     cdef ArrayView v
-    cdef object x = args[0], key = args[1], out = None
-    if view_of(x, &v) < 0:
+    cdef Gathering how = (<const Gathering*>row)[0]
+    cdef object x = args[0], axis
+    if how == BY_KEY:
+        return None if view_of(x, &v) < 0 else item_of(x, args[1])
+    if how == ALONG_AXIS:
         return None
+    axis = args[2]
+    if view_of(x, &v) >= 0 and not v.c_order:
+        x = small_row_major(x)              # NumPy's result is row-major, too
+    if view_of(x, &v) < 0 or not (PyLong_CheckExact(axis) and (axis == 0 or axis == -v.ndim)
+                                  or axis is None and v.ndim == 1):
+        return None
+    return gathered(x, args[1])
+
+
+cdef object item_of(object x, object key):
+    """x[key] of a plain array."""
+    cdef object out = None
     if PyTuple_CheckExact(key):
         if not is_basic(key):
             out = gathered(x, key)
@@ -279,17 +301,6 @@ cdef object forward_getitem(object args):
         out = x[key]
         return cloned(region_at(x, key), out) if is_scalar(out) else out
     return wrapped(x[key]) if out is None else out
-
-
-cdef object forward_take(object args):
-    cdef ArrayView v
-    cdef object x = args[0], axis = args[2]
-    if view_of(x, &v) >= 0 and not v.c_order:
-        x = small_row_major(x)              # NumPy's result is row-major, too
-    if view_of(x, &v) < 0 or not (PyLong_CheckExact(axis) and (axis == 0 or axis == -v.ndim)
-                                  or axis is None and v.ndim == 1):
-        return None
-    return gathered(x, args[1])
 
 
 cdef object raw_of(object slot):
@@ -380,11 +391,16 @@ cdef int rows_added(Node node, Frame f, GradMeta meta, object places, int lead) 
 
 cdef bint add_at(object x, object key, object value) except -1:
     """x[key] += value in x's memory, once for every time an element is named. False: declined."""
+    return scattered(x, key, value, False)
+
+
+cdef bint scattered(object x, object key, object value, bint fresh) except -1:
+    """`add_at`; nobody has written into an array that is `fresh`, which counts as zeros."""
     cdef ArrayView v, p, w
     cdef Py_ssize_t n = 0, inner = 1, count = 1
     cdef const int64_t* at
     cdef object places = key
-    cdef int d, lead = 1, slot = real_view(x, &v)
+    cdef int d, errors, lead = 1, slot = real_view(x, &v)
     if slot < 0 or not v.c_order or not v.writeable or not 1 <= v.ndim <= 8 or real_view(value, &w) != slot \
             or not w.c_order:
         return False
@@ -402,7 +418,10 @@ cdef bint add_at(object x, object key, object value) except -1:
         if w.dims[d] != (p.dims[d] if d < p.ndim else v.dims[d - p.ndim + lead]):
             return False
     not_captured("sums at places")
-    report("add", put_rows(slot, v.data, at, w.data, n, inner, count, False))
+    errors = put_rows(slot, v.data, at, w.data, n, inner, count, fresh)
+    if errors < 0:
+        return False
+    report("add", errors)
     return True
 
 
@@ -415,13 +434,29 @@ cdef object first_places(object key):
     return key
 
 
-cdef object forward_add_at(object args):
+cdef bint ADDED = False, SPREAD = True                  # rows of `forward_scatter`
+cdef Planned SCATTERS[2]
+
+
+cdef object forward_scatter(const void* row, object args):
+    """Rows added at places: to a copy of an array, or to zeros of a shape. None: declined."""
     cdef ArrayView v
-    cdef object out
+    cdef Py_ssize_t dims[8]
+    cdef object out, shape = args[1]
+    cdef int d
     if real_view(args[0], &v) < 0:
         return None
-    out = cloned(args[0], args[0])
-    return out if add_at(out, args[1], args[2]) else None
+    if not (<const bint*>row)[0]:
+        out = cloned(args[0], args[0])
+        return out if add_at(out, args[1], args[2]) else None
+    if type(shape) is not tuple or not 1 <= len(<tuple>shape) <= 8:
+        return None
+    for d in range(<int>len(<tuple>shape)):
+        if not PyLong_CheckExact((<tuple>shape)[d]):
+            return None
+        dims[d] = PyLong_AsSsize_t((<tuple>shape)[d])
+    out = empty_c(args[0], <int>len(<tuple>shape), dims)
+    return out if scattered(out, args[2], args[0], True) else None
 
 
 cdef int rule_scatter(Node node, Frame f) except -1:
@@ -442,32 +477,21 @@ cdef int rule_scatter(Node node, Frame f) except -1:
     return 1
 
 
-cdef object forward_getitem_adjoint(object args):
-    """Zeros of a shape with rows added where an array of int64 says. None: declined."""
-    cdef ArrayView x, r
-    cdef Py_ssize_t dims[8]
-    cdef Py_ssize_t n = 0, inner = 1
-    cdef const int64_t* at = positions_of(args[2], &n)
-    cdef object shape = args[1], out
-    cdef int d, errors
-    if at == NULL or real_view(args[0], &x) < 0 or not x.c_order or type(shape) is not tuple \
-            or not 1 <= len(<tuple>shape) <= 8:
-        return None
-    for d in range(<int>len(<tuple>shape)):
-        if not PyLong_CheckExact((<tuple>shape)[d]):
-            return None
-        dims[d] = PyLong_AsSsize_t((<tuple>shape)[d])
-        if d:
-            inner *= dims[d]
-    if x.size != n * inner or not all_within(at, n, dims[0]):
-        return None
-    out = empty_c(args[0], <int>len(<tuple>shape), dims)
-    view_of(out, &r)
-    errors = put_rows(x.slot, r.data, at, x.data, n, inner, dims[0], True)
-    if errors < 0:
-        return None
-    report("add", errors)
-    return out
+cdef int serve_row(dict ops, str name, tuple params, planner_ptr forward, const void* row, Planned* p,
+                   list forwards) except -1:
+    p.forward, p.row = forward, row
+    serve_plan(ops, name, params, p, forwards)
+    return 0
+
+
+cdef int attach_places(dict ops, list forwards) except -1:
+    """Give gathers and scatters their plans."""
+    serve_row(ops, "_getitem", ("x", "key"), forward_gather, &ITEM, &GATHERS[0], forwards)
+    serve_row(ops, "take", ("x", "indices", "axis"), forward_gather, &TAKEN, &GATHERS[1], forwards)
+    serve_row(ops, "take_along_axis", ("x", "indices", "axis"), forward_gather, &ALONG, &GATHERS[2], forwards)
+    serve_row(ops, "_add_at", ("x", "key", "value"), forward_scatter, &ADDED, &SCATTERS[0], forwards)
+    serve_row(ops, "_getitem_adjoint", ("x", "shape", "key"), forward_scatter, &SPREAD, &SCATTERS[1], forwards)
+    return 0
 
 
 # Choices

@@ -1,10 +1,7 @@
 # Attaches this backend's compiled code to the entries of the table: direct loops, forwards and rules.
 # May import: engine.*, core.elements, core.saved_numbers, core.op, core.numpy_primitives, core.value, core.views, numpy
 # (Python only), the compiled modules of backends.numpy.
-from arraygrad.backends.numpy.arrangements cimport (
-    forward_astype, forward_pad, rule_diagonal, rule_getitem, rule_pad, rule_stack, rule_take,
-    rule_take_along_axis, rule_vecdot, rule_where,
-)
+from arraygrad.backends.numpy.arrangements cimport forward_astype, rule_gather, rule_vecdot, rule_where
 from arraygrad.backends.numpy.clipping cimport forward_clip, rule_clip
 from arraygrad.backends.numpy.complex_rules cimport attach_complex
 from arraygrad.backends.numpy.contractions cimport (
@@ -25,10 +22,7 @@ from arraygrad.backends.numpy.polynomials cimport forward_linspace, rule_linspac
 from arraygrad.backends.numpy.powers cimport attach_powers, forward_float_power
 from arraygrad.backends.numpy.quotients cimport forward_floor_divide
 from arraygrad.backends.numpy.reductions cimport attach_reductions
-from arraygrad.backends.numpy.shapes cimport (
-    forward_add_at, forward_getitem, forward_getitem_adjoint, forward_take, forward_where, rule_scatter,
-    rule_setitem,
-)
+from arraygrad.backends.numpy.shapes cimport attach_places, forward_where, rule_scatter, rule_setitem
 from arraygrad.backends.numpy.sines cimport attach_sines
 from arraygrad.backends.numpy.single cimport (
     array_of_numbers, attach_numbers, put_single, single_element, single_number_at,
@@ -152,18 +146,13 @@ def install(dict ops, backend=None):
     offer(ops, "matmul", forward_matmul, ("x1", "x2"), loops)
     offer(ops, "norm", forward_norm, ("x", "ord", "axis", "keepdims"), loops)
     offer(ops, "where", forward_where, ("condition", "x1", "x2"), loops)
-    offer(ops, "_getitem", forward_getitem, ("x", "key"), loops)
-    offer(ops, "_getitem_adjoint", forward_getitem_adjoint, ("x", "shape", "key"), loops)
     offer(ops, "sort", forward_sort, ("x", "axis", "descending", "stable"), loops)
     if "sort" in loops:
         op = ops["sort"]
         op.leaves = True
-    offer(ops, "_add_at", forward_add_at, ("x", "key", "value"), loops)
-    offer(ops, "take", forward_take, ("x", "indices", "axis"), loops)
     offer(ops, "solve", forward_solve, ("x1", "x2"), loops)
     offer(ops, "astype", forward_astype, ("x", "dtype", "copy", "device"), loops)
     offer(ops, "clip", forward_clip, ("x", "min", "max"), loops)
-    offer(ops, "pad", forward_pad, ("x", "pad_width", "mode", "constant_values"), loops)
     for name in ("einsum", "_einsum"):
         offer(ops, name, forward_einsum, ("subscripts", "operands", "optimize"), loops)
     offer(ops, "tensordot", forward_tensordot, ("x1", "x2", "axes"), loops)
@@ -177,22 +166,19 @@ def install(dict ops, backend=None):
     attach_reductions(ops, loops, done)
     attach_views(ops, loops, done)
     attach_joins(ops, loops, done)
+    attach_places(ops, loops)
+    for name in ("_getitem", "take", "take_along_axis"):
+        attach(ops, name, rule_gather, ("x_meta",), done)
     attach_sines(ops, done)
     attach_powers(ops, done)
     attach_complex(ops, done)
     attach_numbers(ops)
     attach_kernels(ops, loops, done)
     attach(ops, "matmul", rule_matmul, ("x2", "x1_meta", "x1", "x2_meta"), done)
-    attach(ops, "_getitem", rule_getitem, ("x_meta",), done)
     attach(ops, "_getitem_adjoint", rule_scatter, (), done)
     attach(ops, "_add_at", rule_scatter, (), done)
     attach(ops, "_setitem", rule_setitem, (), done)
-    attach(ops, "take", rule_take, ("x_meta",), done)
     attach(ops, "clip", rule_clip, ("x", "min", "max"), done)
-    attach(ops, "diagonal", rule_diagonal, ("x_meta",), done)
-    attach(ops, "pad", rule_pad, ("x_meta",), done)
-    attach(ops, "stack", rule_stack, (), done)
-    attach(ops, "take_along_axis", rule_take_along_axis, ("x_meta",), done)
     for name in ("einsum", "_einsum"):
         attach(ops, name, rule_einsum, ("operands",), done)
     attach(ops, "tensordot", rule_tensordot, ("x2", "x1_meta", "x1", "x2_meta"), done)

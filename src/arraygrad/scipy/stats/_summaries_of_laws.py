@@ -236,7 +236,7 @@ def add_summaries(methods, law, discrete=False):
             np.broadcast_to(np.asarray(raw(s)), shape) if key in law.refuse else ag.broadcast_to(s, shape)
             for key, s in zip(keys, shapes, strict=True)
         ]
-        return _Standard(law, shapes), bound.get("loc", 0.0), bound.get("scale", 1.0)
+        return _Standard(law, shapes), bound["loc"], bound.get("scale", 1.0)  # integers have no scale
 
     def held(method, found, ans):
         """The value with the derivative; refused where it is not SciPy's, nan where SciPy's is no number."""
@@ -264,9 +264,9 @@ def add_summaries(methods, law, discrete=False):
 
         def pull(g, ans, tensors, at, bound):
             def call(given):
-                named = {**bound, **{key: t for (key, _), t in zip(at, given, strict=True)}}
+                named = {**defaults, **bound, **{key: t for (key, _), t in zip(at, given, strict=True)}}
                 standard, loc, scale = standard_at(named)
-                wanted = formulas(bound)
+                wanted = formulas({**defaults, **bound})
                 if not isinstance(wanted, list):
                     return held(method, wanted(standard, loc, scale), ans)
                 return [
@@ -278,6 +278,7 @@ def add_summaries(methods, law, discrete=False):
 
         rule = Rule(f"stats.{law.name}.{method}", (), law.source, "any", getattr(law.dist, method), refuse=law.refuse)
         rule.signature = parsed(parameters)
+        defaults = _defaults(rule.signature)
         free = ("loc",) if discrete and method != "entropy" else () if discrete else ("loc", "scale")
         rule.of = (*[key for key in keys if key not in law.refuse], *[k for k in free if k not in law.refuse])
         rule.gradients = pull
@@ -295,7 +296,7 @@ def add_summaries(methods, law, discrete=False):
         add("moment", f"order, {location}", lambda bound: _raw_moment(int(bound["order"])))
 
         def parts(bound):
-            wanted = [_PARTS[key] for key in "mvsk" if key in bound.get("moments", "mv")]
+            wanted = [_PARTS[key] for key in "mvsk" if key in bound["moments"]]
             return wanted if len(wanted) > 1 else wanted[0]
 
         add("stats", f"{location}, moments='mv'", parts)
@@ -303,13 +304,18 @@ def add_summaries(methods, law, discrete=False):
         _add_support(methods, law, location)
 
 
+def _defaults(signature):
+    """What a call means that leaves parameters out."""
+    return {key: one.default for key, one in signature.parameters.items() if one.default is not one.empty}
+
+
 def _add_support(methods, law, location):
     def pull(g, ans, tensors, at, bound):
         def call(given):
-            named = {**bound, **{key: t for (key, _), t in zip(at, given, strict=True)}}
+            named = {**defaults, **bound, **{key: t for (key, _), t in zip(at, given, strict=True)}}
             ends = law.ends(*[named[key] for key in law.keys])
             # An infinite end does not move.
-            found = [named.get("loc", 0.0) + named.get("scale", 1.0) * ag.where(np.isfinite(raw(end)), end, 0.0)
+            found = [named["loc"] + named["scale"] * ag.where(np.isfinite(raw(end)), end, 0.0)
                      for end in map(ag.asarray, ends)]  # fmt: skip
             still = [np.isfinite(np.asarray(raw(value))) for value in ans]
             return [ag.where(np.asarray(mask), end, 0.0) for mask, end in zip(still, found, strict=True)]
@@ -322,6 +328,7 @@ def _add_support(methods, law, location):
         return
     rule = Rule(f"stats.{law.name}.support", (), law.source, "any", values, refuse=law.refuse)
     rule.signature = parsed(location)
+    defaults = _defaults(rule.signature)
     rule.of = tuple([key for key in rule.signature.parameters if key not in law.refuse])
     rule.gradients = pull
     methods["support"] = register(rule)
