@@ -22,30 +22,30 @@ FEWEST = {
     "globals": 350,
     "references": 9000,
 }
-# Of the kinds that are counted by one pattern: what stands there after mending, and what stood there before.
+# Of the kinds that are counted by their text: what stands there after mending, and what stood there before.
 AFTER = {
-    "imports": r"\barraygrad_import_module\(|\barraygrad_require_modules\(\"",
-    "linked functions": rf"^(?:extern )?{mending.SHARED}(?:_DATA)? [^{{}}]*?;",
-    "list comprehensions": r"__Pyx_ListComp_AppendAndDecref\([^{}\n]*\) \{ \w+ = 0; ",
-    "tracebacks": r"\barraygrad_traceback_here\(",
-    "seldom called functions": rf"\b{mending.SELDOM} ",
-    "globals": r"\b__Pyx_GetModuleGlobalNameUncached\(",
-    "references": r"\bARRAYGRAD_X?DECREF(?:_SET)?\(",
+    "imports": ["arraygrad_import_module(", f'{mending.REQUIRE}("'],
+    "linked functions": [f"{mending.SHARED} ", f"{mending.SHARED_DATA} "],
+    "tracebacks": ["arraygrad_traceback_here("],
+    "seldom called functions": [f"{mending.SELDOM} "],
+    "globals": ["__Pyx_GetModuleGlobalNameUncached("],
+    "references": ["ARRAYGRAD_DECREF", "ARRAYGRAD_XDECREF"],
 }
 BEFORE = {
-    "imports": r"\bPyImport_ImportModule\(\"arraygrad\.",
-    "linked functions": r"_(?:import|export)_pointers\[\]",
-    "list comprehensions": r"__Pyx_ListComp_AppendAndDecref\([^{}\n]*\) __PYX_ERR",
-    "tracebacks": r"\bPyTraceBack_Here\(",
+    "imports": ['PyImport_ImportModule("arraygrad.'],
+    "linked functions": ["_import_pointers[]", "_export_pointers[]"],
+    "tracebacks": ["PyTraceBack_Here("],
 }
+LIST = re.compile(r"__Pyx_ListComp_AppendAndDecref\([^{}\n]*\) (?:(\{ \w+ = 0;)|__PYX_ERR)")
 TYPE_FIELD = re.compile(r"^    PyTypeObject \*(__pyx_ptype_\w+);$", re.MULTILINE)
 TYPE_SET = re.compile(r"->(__pyx_ptype_\w+) = ")
 TYPE_TAKEN = re.compile(r"__pyx_mstate->(__pyx_ptype_\w+) = __Pyx_ImportType_\w+\(")
 CODE_OBJECT = re.compile(r"= __Pyx_PyCode_New\(descr, ")
 
 
-def count(pattern: str, text: str) -> int:
-    return len(re.findall(pattern, text, re.MULTILINE))
+def of_lists(text: str) -> tuple[int, int]:
+    changed = LIST.findall(text)
+    return sum(map(bool, changed)), sum(not one for one in changed)
 
 
 def of_types(text: str) -> tuple[int, int]:
@@ -63,12 +63,19 @@ def of_strings(text: str) -> tuple[int, int]:
     return int(mending.COMPRESSED in text), int(mending.STRINGS.search(text) is None)
 
 
+OF_KIND = {
+    "unused types": of_types,
+    "list comprehensions": of_lists,
+    "code objects": of_code_objects,
+    "unused strings": of_strings,
+}
+
+
 def counted(kind: str, text: str) -> tuple[int, int]:
     """The places of one kind in a module's C++: those that are changed, and those that should be and are not."""
-    own = {"unused types": of_types, "code objects": of_code_objects, "unused strings": of_strings}.get(kind)
-    if own is not None:
-        return own(text)
-    return count(AFTER[kind], text), count(BEFORE[kind], text) if kind in BEFORE else 0
+    if kind in OF_KIND:
+        return OF_KIND[kind](text)
+    return sum(map(text.count, AFTER[kind])), sum(map(text.count, BEFORE.get(kind, ())))
 
 
 def report(texts: Mapping[str, str], kinds: Iterable[str]) -> list[str]:

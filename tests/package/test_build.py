@@ -350,7 +350,9 @@ static int __pyx_f_1a_seldom{k}(void) {{
 }}
 """
     exported = "".join(f"(void (*)(void))&__pyx_f_1a_{k}, " for k in range(number))
-    exports = part("Function_export", f"  void (*const __pyx_export_pointers[])(void) = {{{exported}}};\n") if number else ""
+    exports = (
+        part("Function_export", f"  void (*const __pyx_export_pointers[])(void) = {{{exported}}};\n") if number else ""
+    )
     return '#include "Python.h"\n' + "".join(places.format(k=k) for k in range(number)) + exports
 
 
