@@ -34,6 +34,7 @@ from setuptools.command.build_py import build_py
 from setuptools.errors import CompileError, LinkError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "packaging"))
+import census
 import mending
 
 del sys.path[0]
@@ -475,10 +476,6 @@ class BuildExt(build_ext):
                 return []
         return list(options)
 
-    def get_export_symbols(self, library: Library) -> list[str]:
-        """What Windows' linker is told to show: the functions that `import` calls."""
-        return [f"PyInit_{module.name.rpartition('.')[2]}" for module in library.modules]
-
     def copy_extensions_to_source(self) -> None:
         # Without force a file there that is newer stays, though it is of the other kind.
         self.force = True
@@ -486,8 +483,8 @@ class BuildExt(build_ext):
         remove_others(SOURCE, SOURCE / self.get_ext_filename(LIBRARY))
 
 
-# What the library shows of itself, for a linker of ELF: what `import` calls.
-SHOWN = "{ global: PyInit_*; local: *; };\n"
+# What the library shows of itself, for a linker of ELF: what `import` calls. The other modules are found by it.
+SHOWN = "{ global: PyInit__compiled; local: *; };\n"
 
 
 def order_of_sections(objects: list[str]) -> Path:
@@ -569,9 +566,15 @@ def mended(modules):
         if name in everyday:
             text = mending.with_seldom_marked(text, name, everyday[name])
         if everyday:
-            text = mending.with_globals_looked_up(text)
+            text = mending.with_references_dropped(mending.with_globals_looked_up(text))
+        texts[name] = text
         if text != before[name]:
             paths[name].write_text(text, encoding="utf-8")
+    left_out = {"seldom called functions", "globals", "references"} if not everyday else set()
+    left_out |= {"code objects"} if TRACE else set()
+    left_out |= {"unused strings"} if MSVC else set()
+    kinds = [kind for kind in census.FEWEST if kind not in left_out]
+    print(*census.report({name: text for name, text in texts.items() if name != LIBRARY}, kinds), sep="\n", flush=True)
     return modules
 
 

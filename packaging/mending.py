@@ -12,12 +12,13 @@ SHARED = "ARRAYGRAD_SHARED"  # module_import.hpp, as the next two
 SHARED_DATA = "ARRAYGRAD_SHARED_DATA"
 REQUIRE = "arraygrad_require_modules"
 PYTHON = '#include "Python.h"'
-HEADER = f'{PYTHON}\n#include "module_import.hpp"'
+MODULE_IMPORT, DROPPED_REFERENCES = "module_import.hpp", "dropped_references.hpp"
 
 # What Cython 3.3 writes for [f(x) for x in y]: the helper takes the item over, and gives it up where the list cannot
 # grow; then the way out gives it up again.
 APPEND = re.compile(
-    r"(if \(unlikely\(__Pyx_ListComp_AppendAndDecref\(\w+, (?:\(PyObject\*\))?(\w+)\)\)\)) (__PYX_ERR\([^)]*\))"
+    r"(if \((?:unlikely\()?__Pyx_ListComp_AppendAndDecref\(\w+, (?:\(?\(PyObject ?\*\))?(\w+)\)+(?: < \(0\)\))?)"
+    r" (__PYX_ERR\([^)]*\))"
 )
 # How Cython imports each module that it cimports from.
 IMPORT = re.compile(r'PyImport_ImportModule\((?="arraygrad\.|__Pyx_BUILTIN_MODULE_NAME\))')
@@ -64,8 +65,9 @@ def with_own_imports(text: str) -> str:
     return with_header(text) if count else text
 
 
-def with_header(text: str) -> str:
-    return text if HEADER in text else text.replace(PYTHON, HEADER, 1)
+def with_header(text: str, name: str = MODULE_IMPORT) -> str:
+    line = f'#include "{name}"\n'
+    return text if line in text else text.replace(f"{PYTHON}\n", f"{PYTHON}\n{line}", 1)
 
 
 def without_unused_types(text: str) -> str:
@@ -265,6 +267,25 @@ def with_globals_looked_up(text: str) -> str:
     return RARE.sub(
         lambda found: found[0].replace("__Pyx_GetModuleGlobalName(", "__Pyx_GetModuleGlobalNameUncached("), text
     )
+
+
+# --- References that are given up -------------------------------------------------------------------------------------
+
+# The way out of a function with an error, which begins with what the function held.
+ERROR = re.compile(
+    r"^  __pyx_L\d+_error:;\n(?:  (?:__Pyx|ARRAYGRAD)_XDECREF\((?:\(PyObject \*\))?__pyx_t_\d+\);\n)+", re.MULTILINE
+)
+GIVEN_UP = re.compile(r"\b(?:__Pyx|Py)_(X?DECREF(?:_SET)?\()")
+
+
+def with_references_dropped(text: str) -> str:
+    """The C++ of a module that calls a function for each reference that it gives up where it runs rarely."""
+
+    def dropped(found: re.Match[str]) -> str:
+        return GIVEN_UP.sub(r"ARRAYGRAD_\1", found[0])
+
+    changed = RARE.sub(dropped, ERROR.sub(dropped, text))
+    return text if changed == text else with_header(changed, DROPPED_REFERENCES)
 
 
 # --- Constants --------------------------------------------------------------------------------------------------------

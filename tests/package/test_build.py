@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 from sources import ROOT, module_name, source_files
@@ -91,7 +92,7 @@ def test_a_module_takes_the_types_of_others_that_it_uses(build):
     assert build.mending.without_unused_types(whole) == module(taken("B", 2) + taken("C", 3), "BC", body)
 
 
-def test_a_traceback_is_added_to_an_exception_that_there_is():
+def test_a_traceback_is_added_to_an_exception_that_there_is(build):
     text = '#include "Python.h"\n    PyTraceBack_Here(py_frame);\n'
     mended = build.mending.with_checked_tracebacks(text)
     assert mended == '#include "Python.h"\n#include "module_import.hpp"\n    arraygrad_traceback_here(py_frame);\n'
@@ -243,6 +244,173 @@ use(__pyx_mstate->__pyx_n_u_b, __pyx_mstate->__pyx_kp_b_c);
     good = module([0, 3, 2], r'"b\042\077\377c"', build.mending.COMPRESSED)
     assert build.mending.without_unused_strings(module([4, 3, 2], r'"a\na"" b\"?\377c"', "")) == good
     assert build.mending.without_unused_strings(good) == good
+
+
+FAILING = {
+    "what Cython writes most": "if (unlikely(__Pyx_ListComp_AppendAndDecref(__pyx_t_1, (PyObject*)__pyx_t_2)))",
+    "without a cast": "if (unlikely(__Pyx_ListComp_AppendAndDecref(__pyx_t_1, __pyx_t_2)))",
+    "a type's value": "if (unlikely(__Pyx_ListComp_AppendAndDecref(__pyx_t_1, ((PyObject *)__pyx_t_2))))",
+    "a statement": "if (__Pyx_ListComp_AppendAndDecref(__pyx_t_1, __pyx_t_2) < (0))",
+}
+
+
+@pytest.mark.parametrize("condition", FAILING.values(), ids=FAILING)
+def test_an_item_that_a_list_has_no_memory_for_is_given_up_once(build, condition):
+    text = f"    {condition} __PYX_ERR(0, 7, __pyx_L1_error)\n"
+    mended = build.mending.with_safe_lists(text)
+    assert mended == f"    {condition} {{ __pyx_t_2 = 0; __PYX_ERR(0, 7, __pyx_L1_error) }}\n"
+    assert build.mending.with_safe_lists(mended) == mended
+
+
+def test_references_are_dropped_by_a_call_where_that_is_rare(build):
+    def module(macros, include):
+        inner, outer = macros
+        return f"""#include "Python.h"
+{include}static PyObject *often(void) {{
+  __Pyx_XDECREF(__pyx_t_1);
+  __pyx_L1_error:;
+  __pyx_r = 0;
+  __Pyx_XDECREF(__pyx_t_2);
+  __pyx_L2_error:;
+  {inner}_XDECREF(__pyx_t_1);
+  {inner}_XDECREF((PyObject *)__pyx_t_2);
+  __Pyx_AddTraceback("f", 0, 1, "f.pyx");
+  __Pyx_XDECREF(__pyx_v_x);
+}}
+static ARRAYGRAD_SELDOM int seldom(void) {{
+  {inner}_DECREF_SET(__pyx_v_x, __pyx_t_1);
+  {outer}_XDECREF(values[0]); {outer}_DECREF(__pyx_t_1); __Pyx_CLEAR(__pyx_t_2);
+}}
+"""
+
+    text = module(["__Pyx", "Py"], "")
+    mended = build.mending.with_references_dropped(text)
+    assert mended == module(["ARRAYGRAD"] * 2, '#include "dropped_references.hpp"\n')
+    assert build.mending.with_references_dropped(mended) == mended
+
+
+DROPPING = r"""
+#define PY_SSIZE_T_CLEAN
+#include "Python.h"
+#include "dropped_references.hpp"
+static long evaluated = 0;
+static PyObject* counted(PyObject* object) { ++evaluated; return object; }
+static PyObject* run(PyObject*, PyObject* pair) {
+  PyObject *first = PyTuple_GET_ITEM(pair, 0), *second = PyTuple_GET_ITEM(pair, 1), *held = NULL;
+  Py_INCREF(first);
+  ARRAYGRAD_DECREF(counted(first));
+  Py_INCREF(first);
+  ARRAYGRAD_XDECREF(counted(first));
+  ARRAYGRAD_XDECREF(counted(NULL));
+  Py_INCREF(first);
+  ARRAYGRAD_XDECREF_SET(held, counted(first));
+  Py_INCREF(second);
+  ARRAYGRAD_DECREF_SET(held, counted(second));
+  ARRAYGRAD_XDECREF_SET(held, NULL);
+  return PyLong_FromLong(held == NULL ? evaluated : -1);
+}
+static PyMethodDef methods[] = {{"run", run, METH_O, NULL}, {NULL}};
+static PyModuleDef module = {PyModuleDef_HEAD_INIT, "dropping", NULL, -1, methods};
+PyMODINIT_FUNC PyInit_dropping(void) { return PyModule_Create(&module); }
+"""
+
+
+def test_references_are_dropped_as_cython_drops_them(command, tmp_path):
+    """Compiled and run: NULL is left alone, an argument is evaluated once, and nothing is given up twice or kept."""
+    (tmp_path / "dropping.cpp").write_text(DROPPING)
+    includes = [str(ROOT / "src" / "arraygrad" / "engine"), sysconfig.get_path("include")]
+    objects = command.compiler.compile(
+        [str(tmp_path / "dropping.cpp")], output_dir="/", include_dirs=includes, extra_postargs=["-fPIC", "-std=c++17"]
+    )
+    path = tmp_path / f"dropping{sysconfig.get_config_var('EXT_SUFFIX')}"
+    command.compiler.link_shared_object(objects, str(path), target_lang="c++")
+    spec = importlib.util.spec_from_file_location("dropping", path)
+    dropping = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(dropping)
+    pair = (type("First", (), {})(), type("Second", (), {})())
+    before = [sys.getrefcount(thing) for thing in pair]
+    assert dropping.run(pair) == 5
+    assert [sys.getrefcount(thing) for thing in pair] == before
+
+
+def of_all_kinds(number):
+    """The C++ of a module with so many places of each kind, as Cython writes them."""
+    places = """
+    PyTypeObject *__pyx_ptype_T{k};
+  __pyx_t_1 = PyImport_ImportModule("arraygrad.a");
+static int __pyx_f_1a_{k}(int);
+  if (unlikely(__Pyx_ListComp_AppendAndDecref(__pyx_t_1, __pyx_t_2))) __PYX_ERR(0, 1, L)
+  PyTraceBack_Here(py_frame);
+    const __Pyx_PyCode_New_function_description descr = {{1, 0, 0, 2, (unsigned int)(CO_X), 7}};
+    PyObject* const varnames[] = {{a, b}};
+    tab[0] = __Pyx_PyCode_New(descr, varnames, file, name, __pyx_mstate->__pyx_b, tuple_dedup_map);
+static int __pyx_f_1a_seldom{k}(void) {{
+  __Pyx_GetModuleGlobalName(__pyx_t_1, name);
+  __Pyx_XDECREF(__pyx_t_1);
+}}
+"""
+    exported = "".join(f"(void (*)(void))&__pyx_f_1a_{k}, " for k in range(number))
+    exports = (
+        part("Function_export", f"  void (*const __pyx_export_pointers[])(void) = {{{exported}}};\n") if number else ""
+    )
+    return '#include "Python.h"\n' + "".join(places.format(k=k) for k in range(number)) + exports
+
+
+def mended_alone(build, text):
+    mending = build.mending
+    text = mending.linked_directly({"a": mending.without_unused_types(mending.with_own_imports(text))})["a"]
+    text = mending.with_checked_tracebacks(mending.with_safe_lists(text))
+    text = mending.with_seldom_marked(mending.with_short_code_objects(text), "a", frozenset())
+    return mending.with_references_dropped(mending.with_globals_looked_up(text))
+
+
+KINDS = [
+    *["imports", "unused types", "linked functions", "list comprehensions", "tracebacks", "code objects"],
+    *["seldom called functions", "globals", "references"],
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_build_says_how_many_places_were_mended(build, monkeypatch, kind):
+    census = build.census
+    monkeypatch.setattr(census, "FEWEST", dict.fromkeys(census.FEWEST, 3))
+    mended = mended_alone(build, of_all_kinds(3))
+    assert census.counted(kind, mended)[0] >= 3
+    (line,) = census.report({"a": mended}, KINDS)
+    assert line.startswith("C++ of 1 modules mended: ")
+    assert re.search(rf"{kind} \d", line)
+    # The same where the build before has mended the text.
+    assert census.report({"a": mended_alone(build, mended)}, KINDS) == [line]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_build_warns_where_fewer_places_than_expected_were_mended(build, monkeypatch, kind):
+    census = build.census
+    monkeypatch.setattr(census, "FEWEST", dict.fromkeys(census.FEWEST, 3))
+    few = mended_alone(build, of_all_kinds(1))
+    line, warning = census.report({"a": few, "b": mended_alone(build, of_all_kinds(0))}, [kind])
+    assert f"{kind} {census.counted(kind, few)[0]}" in line
+    assert warning.startswith(f"warning: {kind}: ")
+    assert "Cython's output has a form that packaging/mending.py does not know" in warning
+
+
+@pytest.mark.parametrize("kind", ["imports", "linked functions", "list comprehensions", "tracebacks", "code objects"])
+def test_a_build_warns_of_places_that_are_not_mended(build, monkeypatch, kind):
+    monkeypatch.setattr(build.census, "FEWEST", dict.fromkeys(build.census.FEWEST, 0))
+    text = of_all_kinds(2)
+    lines = build.census.report({"a.b": text}, [kind])
+    assert lines[1].startswith(f"warning: {kind}: ")
+    assert "(a.b ...)" in lines[1]
+
+
+def test_a_build_warns_of_types_and_strings_of_an_unknown_form(build):
+    types = "  __pyx_mstate->__pyx_ptype_T = __Pyx_ImportType_9_0(m, in, another, form);\n"
+    assert build.census.counted("unused types", types) == (0, 1)
+    assert build.census.counted("unused strings", "const char bytes[] = ABC;") == (0, 1)
+
+
+def test_the_fewest_places_that_are_expected_are_of_kinds_that_are_counted(build):
+    assert [kind for kind in build.census.FEWEST if kind != "unused strings"] == KINDS
 
 
 def test_each_module_is_compiled_with_the_macros_of_its_kind(build, monkeypatch):

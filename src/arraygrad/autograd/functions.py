@@ -154,6 +154,11 @@ def grad(
     >>> ag.autograd.grad((x * x).sum(), x)
     (Tensor([2., 4.]),)
     """
+    if callable(outputs) and not hasattr(outputs, "requires_grad"):
+        raise TypeError(
+            f"autograd.grad: outputs must be Tensors that were computed, got {type(outputs).__name__}: of a function "
+            "take arraygrad.grad(f)(x)"
+        )
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."

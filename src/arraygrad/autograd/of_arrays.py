@@ -36,7 +36,16 @@ def of_an_array(expression):
 
 def is_of_operators(expression):
     """Whether the text of an expression is one operator between two others: `model - data`."""
+    return _is_one(expression, ast.BinOp)
+
+
+def is_index(expression):
+    """Whether the text of an expression takes an item: `table[x]`."""
+    return _is_one(expression, ast.Subscript)
+
+
+def _is_one(expression, kind):
     try:
-        return isinstance(ast.parse(expression.strip(), mode="eval").body, ast.BinOp)
+        return isinstance(ast.parse(expression.strip(), mode="eval").body, kind)
     except (SyntaxError, ValueError):
         return False

@@ -86,6 +86,10 @@ _OF_JSON = (
     "arraygrad.stop_gradient(x).tolist() gives the values."
 )
 _ADOPTED = "In arraygrad.grad(f, adopt=True) "
+_OF_WHOLE_NUMBERS = (
+    "A length or an index is a whole number, which holds no gradient: give int(x), or compiled code that takes any "
+    "number arraygrad.stop_gradient(x).item()."
+)
 _NUMBER = "Where only the number is meant, give it arraygrad.stop_gradient(x).item()."
 
 
@@ -175,7 +179,13 @@ def told(error, expression, libraries, entered=""):
     if text == "Object of type Tensor is not JSON serializable":
         return _OF_JSON
     if "only a 0-d integer tensor can be an index" in text and _called_compiled(expression):
-        return f"Code that is compiled asks for a plain number here, which holds no gradient. {_NUMBER}"
+        return _OF_WHOLE_NUMBERS
+    if text.startswith("expected a sequence of integers or a single integer, got '"):
+        return _OF_WHOLE_NUMBERS
+    if re.search(r"\bforward\(\) takes \d+ positional arguments? but \d+ (?:was|were) given", text):
+        return "The first parameter of forward is its context: def forward(ctx, x)."
+    if re.search(r"\(\) takes 0 positional arguments but \d+ (?:was|were) given", text):
+        return "Make what the function is differentiated in its parameters, def f(x), and call the result with values."
     if text == "'int' object is not callable" and ".size(" in expression:
         return "The size of a Tensor is a number, as that of an array: x.size, or x.shape[0] for x.size(0)."
     return ""

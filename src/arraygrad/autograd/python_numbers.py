@@ -43,7 +43,7 @@ from arraygrad.autograd.graph import walk
 from arraygrad.autograd.keys import are_one_key, warn_of_keys
 from arraygrad.autograd.let_go import is_let_go
 from arraygrad.autograd.number_texts import formats, shown, text_filled
-from arraygrad.autograd.of_arrays import is_of_operators, of_an_array
+from arraygrad.autograd.of_arrays import is_index, is_of_operators, of_an_array
 from arraygrad.autograd.of_libraries import MASKED, of_target, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, holder_of_numbers, metric, recorded_name
 from arraygrad.autograd.of_scipy import matrix_written, way_out_of_scipy
@@ -608,6 +608,8 @@ def conversion_refused(t, how):
             "A list that holds Tensors, or a masked array, stands beside an array there: make the list an array "
             "first, numpy.array([...]); of a masked array take x.filled(0.0) and the mask apart. "
         )
+    elif not called and is_index(at.expression) and t.ndim == 0:
+        text += "An index is a whole number: give int(t). "
     elif adopting():
         text += (
             "Adoption does not reach the code that asks for the array (compiled code, an array library): compose the "

@@ -245,8 +245,9 @@ cdef bint are_two_keys(TensorBase t, object other) except -1:
 
 cdef object one_element(TensorBase t, str what):
     if t.value.meta.size != 1:
+        arrays = "; NumPy's functions take arrays, numpy.sin for math.sin" if what in ("float", "complex") else ""
         raise TypeError(f"{what}: only a one-element tensor can be converted to a Python scalar, but got shape "
-                        f"{t.value.meta.shape_tuple()}; t.numpy() and t.tolist() give all values")
+                        f"{t.value.meta.shape_tuple()}{arrays}; t.numpy() and t.tolist() give all values")
     return item_of(t, what)
 
 

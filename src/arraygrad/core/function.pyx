@@ -354,7 +354,7 @@ cdef int take_gradients(CustomNode node, Frame f, object result, tuple seen, lis
                 value = array_of(value, <Backend>meta.ops)
             if not isinstance(value, TensorBase) and registered(type(value)) is None:
                 raise TypeError(f"function {node.name()} at position {i + 1}: expected Variable or None (got "
-                                f"{type(value).__name__})")
+                                f"{type(value).__name__}); backward returns an array, or a tuple of arrays and None")
             if child is not None:
                 if f.create_graph:
                     if not isinstance(value, TensorBase):

@@ -409,7 +409,8 @@ cdef class Tensor(TensorBase):
     def __bool__(self):
         if self.value.meta.size != 1:
             raise ValueError(f"The truth value of an array with {self.value.meta.size} elements is ambiguous. "
-                             "Use t.any() or t.all(); to choose element by element arraygrad.where(condition, a, b)")
+                             "Use t.any() or t.all(); to choose element by element arraygrad.where(condition, a, b); "
+                             "to join conditions of elements (a) & (b), (a) | (b) and ~a for `and`, `or` and `not`")
         looked_at(self, "bool")
         return bool(self.value.raw)
 
