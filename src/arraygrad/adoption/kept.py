@@ -1,7 +1,8 @@
 """What a program keeps of an adopted call: afterwards it is what a plain call leaves, numbers and arrays.
 
-May import: adoption.bindings, adoption.builtin_answers, adoption.exchange, adoption.lent, adoption.places,
-autograd.instructions, core.adopted, core.convert, core.write_protection, core.tensor, the standard library, numpy.
+May import: adoption.bindings, adoption.builtin_answers, adoption.code, adoption.exchange, adoption.lent,
+adoption.places, autograd.instructions, core.adopted, core.convert, core.write_protection, core.tensor, the standard
+library, numpy.
 
 Note [What the program keeps]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -24,12 +25,14 @@ Guarded by tests/adoption/test_kept_values.py.
 """
 
 import collections
+import itertools
 import types
 
 import numpy
 
 from arraygrad.adoption.bindings import attributes_of, real_of
 from arraygrad.adoption.builtin_answers import is_python_number, plain_type, raw_of
+from arraygrad.adoption.code import names_in
 from arraygrad.adoption.exchange import kept_functions, set_keeping
 from arraygrad.adoption.lent import transforms_are_whole
 from arraygrad.adoption.places import Walk, put
@@ -45,7 +48,8 @@ _MOST_WAITING = 16
 # What of arraygrad's names gives plain values for plain ones.
 _OF_PLAIN_PROGRAMS = frozenset(
     """
-    adopt checkpoint elementwise_grad enable_grad grad gradcheck hessian hvp implicit jacfwd jacobian jacrev jvp
+    Tensor adopt checkpoint elementwise_grad enable_grad grad gradcheck hessian hvp implicit jacfwd jacobian jacrev
+    jvp
     linearize no_grad primitive set_adoption set_number_policy stop_gradient value_and_grad vjp zero_annihilates
     """.split()
 )
@@ -182,7 +186,7 @@ def _note(function, names, args, kwargs, functions):
 
     `functions`: how many functions were kept to be called later when it began.
     """
-    if not transforms_are_whole() or not next(iter(RUNNING.values())).plain or _makes_tensors(names):
+    if not transforms_are_whole() or not next(iter(RUNNING.values())).plain or _makes_tensors(function, names):
         return
     for argument in (*args, *kwargs.values()):
         _note_arguments(argument, 4)
@@ -201,20 +205,42 @@ def _note_arguments(argument, depth):
             _note_arguments(part, depth - 1)
 
 
-def _makes_tensors(names):
+def _makes_tensors(function, names):
     """Whether code of the call names something of arraygrad's that makes Tensors of plain values."""
-    for one in names:
-        own = {}
-        for name in one.looked_up():
-            value = real_of(one.namespace.get(name))
-            module = value.__name__ if type(value) is types.ModuleType else getattr(type(value), "__module__", None)
-            if isinstance(value, type | types.FunctionType):
-                module = value.__module__
-            if isinstance(module, str) and module.partition(".")[0] == "arraygrad":
-                own[name] = value
-        if own and any(_uses(code, own) for code in one.comparing()):
-            return True
-    return False
+    owns = [own for own in map(_own_names, names) if own]
+    return bool(owns) and any(_uses(code, own) for code in _said(function, names) for own in owns)
+
+
+def _own_names(names):
+    """{name: value} of what is arraygrad's in a namespace."""
+    own = {}
+    for name in names.looked_up():
+        value = real_of(names.namespace.get(name))
+        module = value.__name__ if type(value) is types.ModuleType else getattr(type(value), "__module__", None)
+        if isinstance(value, type | types.FunctionType):
+            module = value.__module__
+        if isinstance(module, str) and module.partition(".")[0] == "arraygrad":
+            own[name] = value
+    return own
+
+
+def _said(function, names):
+    """The code of namespaces that a function may run: its own, and that of functions whose names it says, and so on.
+
+    All that was seen there where the function is no function of Python's.
+    """
+    rest = [code for one in names for code in one.comparing()]
+    start = getattr(getattr(function, "__func__", function), "__code__", None)
+    if start is None:
+        return rest
+    kept, said = [start], set(names_in(start))
+    while True:
+        more = [code for code in rest if code.co_name in said or code.co_name.startswith("__")]
+        if not more:
+            return kept
+        kept += more
+        rest = [code for code in rest if code not in more]
+        said.update(*[names_in(code) for code in more])
 
 
 def _uses(code, own):
@@ -222,7 +248,7 @@ def _uses(code, own):
     if own.keys().isdisjoint(code.co_names):
         return False
     steps = steps_of(code)
-    for step, after in zip(steps, steps[1:], strict=False):
+    for step, after in itertools.pairwise(steps):
         value = own.get(step.argval) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") else None
         if value is None:
             continue

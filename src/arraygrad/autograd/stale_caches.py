@@ -18,8 +18,8 @@ equal] in core/decisions.pyx). It says nothing of
 The same holds of `abs(x - self.last) > 1e-9` and `norm(x - self.last) > 0`: a size that is exactly zero, which is
 compared with a bound that is not followed. The graph tells whether it is that of a difference from a constant, which
 is all that no running transform follows: plain values, what is detached, and what a call that has ended has kept.
-(5) a check of a constructor, `if abs(det - self.n) > 1e-4: raise`, also in a function that does nothing but compare: the
-    object is made in the call, so it has kept nothing before.
+(5) a check of a constructor, `if abs(det - self.n) > 1e-4: raise`, also in a function that does nothing but compare:
+    the object is made in the call, so it has kept nothing before.
 (6) `norm(x - self.last) == 0` asks the same where the code, or what has called it, keeps values. Elsewhere it asks for
     a point where a formula has a kink.
 Guarded by tests/adoption/test_caches_of_one_value.py.
