@@ -269,6 +269,49 @@ def test_other_comparisons_are_silent(f, adopt):
     assert told(f, P, adopt=adopt)[1] == []
 
 
+def differs(a, b):
+    return abs(a - b) > 1e-9
+
+
+# How an object's constructor checks a value, which raises if it is another.
+CHECKS = [
+    "if p[0] != n: raise ValueError",
+    "if abs(p[0] - n) > 1e-9: raise ValueError",
+    "if differs(p[0], n): raise ValueError",
+    "if not p[0] == n:\n            raise ValueError",
+    "assert p[0] == n",
+    "assert not differs(p[0], n)",
+]
+
+
+def checking(check, name):
+    """A class whose method of this name checks."""
+    source = f"""
+class Checking:
+    def __init__(self, p, n):
+        self.p, self.n = p, n
+    def {name}(self, p, n=0.7):
+        {check}
+        self.p = p
+    def of(self, p):
+        self.{name}(p)
+        return (self.p**2).sum()
+"""
+    path = f"<checking {len(linecache.cache)}>"
+    linecache.cache[path] = (len(source), None, source.splitlines(True), path)
+    namespace = {"differs": differs, "__name__": __name__}
+    exec(compile(source, path, "exec"), namespace)
+    return namespace["Checking"]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_check_of_a_constructor_is_silent_and_one_of_a_method_is_told(check):
+    made = checking(check, "__init__")
+    assert told(lambda p: (made(p).p ** 2).sum(), P)[1] == []
+    again = checking(check, "again")(P, 0.7)
+    assert len(told(again.of, P)[1]) == 1
+
+
 def test_it_is_told_without_adoption_and_turned_off_by_the_policy():
     kept = Kept(NUMBERS["=="])
     kept.loss(P)

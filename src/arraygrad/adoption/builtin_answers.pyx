@@ -67,14 +67,14 @@ cdef bint holds_numbers(object items) except -1:
         if isinstance(item, TensorBase):
             if (<TensorBase>item).value.meta.is_floating:
                 return True
-        elif (kind is list or kind is tuple) and holds_numbers(item):
+        elif isinstance(item, (list, tuple)) and holds_numbers(item):
             return True
     return False
 
 
 def gathered(data):
     """A nested list or tuple that holds Tensors as one Tensor; anything else as it is."""
-    if (type(data) is list or type(data) is tuple) and list_has_tensor(data) and holds_numbers(data):
+    if isinstance(data, (list, tuple)) and list_has_tensor(data) and holds_numbers(data):
         return asarray(data)
     return data
 

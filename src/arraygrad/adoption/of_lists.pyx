@@ -45,9 +45,7 @@ from arraygrad.ops import OPS
 # Guarded by tests/adoption/test_ufuncs_of_lists.py and test_functions_of_lists.py.
 
 cdef extern from "Python.h":
-    PyTypeObject PyList_Type
     PyTypeObject PyRange_Type
-    PyTypeObject PyTuple_Type
     Py_ssize_t PY_SSIZE_T_MAX
 
 cdef frozenset ufunc_methods = UFUNC_METHODS
@@ -173,7 +171,7 @@ cdef PyObject* serve(PyObject* this, PyObject** args, size_t nargsf, PyObject* n
             inputs += len(<tuple>names)
         for i in range(inputs):
             kind = type_of(args[i])
-            if kind == &PyList_Type or kind == &PyTuple_Type:
+            if isinstance(<object>args[i], (list, tuple)):      # named tuples too
                 if has_tensor(<object>args[i]):
                     return called_with_lists(self, args, given, names)
             elif kind == &PyRange_Type and self.form == ARRAY_OR_RANGE:
@@ -243,8 +241,8 @@ cdef object of_lists(object function, tuple args, dict kwargs, Py_ssize_t inputs
 
 
 cdef object array_of(object x, Form form):
-    if form == SEQUENCE and (type(x) is list or type(x) is tuple):
-        return type(x)([gathered(item) for item in x])
+    if form == SEQUENCE and isinstance(x, (list, tuple)):
+        return [gathered(item) for item in x] if isinstance(x, list) else tuple([gathered(item) for item in x])
     return numpy.asarray(x) if form == ARRAY_OR_RANGE and type(x) is range else gathered(x)
 
 

@@ -18,7 +18,9 @@ equal] in core/decisions.pyx). It says nothing of
 The same holds of `abs(x - self.last) > 1e-9` and `norm(x - self.last) > 0`: a size that is exactly zero, which is
 compared with a bound that is not followed. The graph tells whether it is that of a difference from a constant, which
 is all that no running transform follows: plain values, what is detached, and what a call that has ended has kept.
-(5) `norm(x - self.last) == 0` asks the same where the code, or what has called it, keeps values. Elsewhere it asks for
+(5) a check of a constructor, `if abs(det - self.n) > 1e-4: raise`, also in a function that does nothing but compare:
+    the object is made in the call, so it has kept nothing before.
+(6) `norm(x - self.last) == 0` asks the same where the code, or what has called it, keeps values. Elsewhere it asks for
     a point where a formula has a kink.
 Guarded by tests/adoption/test_caches_of_one_value.py.
 """
@@ -97,7 +99,7 @@ def tell_equal(a, b, by_program=False):
     if _names_a_number(frame):
         return
     found = [is_followed(x) for x in (a, b)]
-    if found[0] == found[1] or share_memory(a, b):
+    if found[0] == found[1] or share_memory(a, b) or _is_check_of_constructor(frame):
         return
     _warn(frame)
 
@@ -136,8 +138,26 @@ def _is_check(frame):
     return found
 
 
+def _is_check_of_constructor(frame):
+    """Whether what a frame compares is only checked by a constructor, itself or through functions that compare (5)."""
+    for _ in range(_CALLERS):
+        if frame is None:
+            return False
+        code = frame.f_code
+        if code.co_name in _CONSTRUCTORS:
+            return _is_check(frame)
+        if any(opcode in _KEEPS for opcode in code.co_code[::2]) or not _PUTS.isdisjoint(code.co_names):
+            return False
+        frame = frame.f_back
+    return False
+
+
+_CONSTRUCTORS = frozenset(("__init__", "__new__", "__post_init__"))
+_CALLERS = 3
+
+
 def _tell_zero(size, zero, frame):
-    """A size was found equal to a number such as zero (5)."""
+    """A size was found equal to a number such as zero (6)."""
     if isinstance(zero, Tensor) or numpy.any(_raw(zero)) or not size.requires_grad or not _fills(frame):
         return
     if not _subtracts_a_number(frame) and is_from_a_constant(size):
@@ -145,7 +165,7 @@ def _tell_zero(size, zero, frame):
 
 
 def _fills(frame):
-    """Whether code at a place, or what has called it, keeps values that outlive its call: (5)."""
+    """Whether code at a place, or what has called it, keeps values that outlive its call: (6)."""
     for _ in range(3):
         if frame is None:
             return False
@@ -200,6 +220,8 @@ def tell_near(x, bound):
         return
     frame = looked_at(sys._getframe(1))
     if frame is None or _subtracts_a_number(frame) or not is_from_a_constant(x) or not is_followed(x):
+        return
+    if _is_check_of_constructor(frame):
         return
     _warn(frame)
 

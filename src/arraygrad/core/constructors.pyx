@@ -58,7 +58,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
         if requires_grad and not t.tracked:
             set_requires_grad(t, True, "Only Tensors of floating point and complex dtype can require gradients")
         return t
-    if (type(obj) is list or type(obj) is tuple) and has_tensor(obj):
+    if isinstance(obj, (list, tuple)) and has_tensor(obj):
         if copy is False:
             raise ValueError("asarray: a list becomes an array by a copy, but copy=False was asked for")
         return stacked(obj, dtype, device, requires_grad)
@@ -74,7 +74,7 @@ def tensor(data, *, dtype=None, device=None, copy=True, bint requires_grad=False
     if isinstance(data, Tensor):
         warn_of_end(data)
         data = (<Tensor>data).value.raw
-    elif (type(data) is list or type(data) is tuple) and has_tensor(data):
+    elif isinstance(data, (list, tuple)) and has_tensor(data):
         warn_of_end(data)
         data = asarray(data).detach().array
     return asarray(data, dtype=dtype, device=device, copy=True, requires_grad=requires_grad)
@@ -128,7 +128,7 @@ cdef object stacked(object items, object dtype, object device, bint requires_gra
     for item in items:
         if isinstance(item, Tensor):
             parts.append(item)
-        elif (type(item) is list or type(item) is tuple) and has_tensor(item):
+        elif isinstance(item, (list, tuple)) and has_tensor(item):
             parts.append(stacked(item, None, None, False))
         else:
             parts.append(wrap(backend.asarray(item, None, None), backend))

@@ -538,7 +538,7 @@ cdef int store(TensorBase t, object key, object value) except -1:
                             f"{t.value.meta.dtype}; its gradient would be lost")
         if recorded and tv.value.meta.is_complex and not t.value.meta.is_complex:
             raise TypeError(f"setitem: a complex value can't be written into a tensor of dtype {t.value.meta.dtype}")
-    elif (type(value) is list or type(value) is tuple) and has_tensor(value):
+    elif isinstance(value, (list, tuple)) and has_tensor(value):
         value = listed(value)
         return setitem(t, key, value)
     elif type(value) is not backend.array_type and not is_static(value):

@@ -62,7 +62,7 @@ cdef bint ready() except -1:
 
 
 cdef bint is_list(PyObject* x) noexcept:
-    return type(<object>x) is list or type(<object>x) is tuple
+    return isinstance(<object>x, (list, tuple))         # named tuples too
 
 
 cdef bint read_all(object items, int level, Py_ssize_t* dims, int* ndim, vector[double]& numbers,
@@ -111,7 +111,7 @@ cpdef object joined_numbers(object items):
     cdef object raw
     if FREE_THREADED or _backend is None or not is_unobserved(ts) or ts.zero_annihilates:
         return None
-    if type(items) is not list and type(items) is not tuple or not ready():
+    if not isinstance(items, (list, tuple)) or not ready():
         return None
     if not read_all(items, 0, dims, &ndim, numbers, tensors, _backend):
         return None

@@ -469,7 +469,7 @@ cdef bint has_tensor(object items) except -1:
     for item in items:
         if isinstance(item, TensorBase):
             return True
-        if (type(item) is tuple or type(item) is list) and nested(has_tensor, item):
+        if isinstance(item, (list, tuple)) and nested(has_tensor, item):
             return True
         if type(item) is slice and (isinstance(item.start, TensorBase) or isinstance(item.stop, TensorBase)):
             return True
@@ -510,7 +510,7 @@ cdef bint spread(object items, Py_ssize_t level, list lengths, list parts) excep
     elif lengths[level] != n:
         return False
     for item in items:
-        if type(item) is list or type(item) is tuple:
+        if isinstance(item, (list, tuple)):
             lists += 1
             if not spread(item, level + 1, lengths, parts):
                 return False

@@ -268,6 +268,9 @@ def _termwise(name, ends):
             raise NotDifferentiable(f"arraygrad.scipy.integrate.{name}: which terms there are has no derivative")
         args = args if isinstance(args, tuple) else (args,)
         f = kept(f, f"scipy.integrate.{name}", args)
+        with_read, everything = lifted(f"scipy.integrate.{name}", f, args)
+        if all(np.ndim(raw(one)) == 0 for one in everything[len(args) :]):  # SciPy spreads args over the terms
+            f, args = with_read, tuple(everything)
         result = theirs(
             lambda x, *given: raw(f(x, *given)), raw(a), raw(b), args=tuple(raw(v) for v in args), **options
         )

@@ -62,6 +62,11 @@ def constant_only(name, parameter, value):
     return raw(value)
 
 
+def _real(value):
+    """A raw argument for SciPy's own class; the real function where an adopted call has what stands in for it."""
+    return getattr(value, "stands_for", value) if callable(value) else raw(value)
+
+
 class Interpolant(Fixed):
     """What our interpolants share: SciPy's own object of the same data, for what has no rule here."""
 
@@ -70,7 +75,7 @@ class Interpolant(Fixed):
     def _remember(self, *args, **kwargs):
         self._args, self._kwargs = args, kwargs
         # Made at once, so that SciPy's own checks speak first.
-        self._plain = self._scipy_class(*[raw(a) for a in args], **{k: raw(v) for k, v in kwargs.items()})
+        self._plain = self._scipy_class(*map(_real, args), **{k: _real(v) for k, v in kwargs.items()})
 
     @property
     def scipy_object(self):

@@ -232,10 +232,21 @@ def constant_of(found):
     return found if ours is None else ours(found)
 
 
+_of_operator = None
+
+
+def set_of_operator(function):
+    """Have `function(operator)` make an operator of ours of one of SciPy's: _operators.py."""
+    global _of_operator
+    _of_operator = function
+
+
 def recorded_of(matrix):
     """A sparse matrix of any format, of SciPy or another library, as one whose products are recorded."""
     if is_foreign_matrix(matrix):
         return recorded(matrix)
+    if isinstance(matrix, sparse.linalg.LinearOperator):
+        return _of_operator(matrix)
     ours = constant_of(matrix)
     return ours if isinstance(ours, Constant) else constant_of(matrix.tocsr())
 

@@ -22,7 +22,7 @@ from arraygrad.implicit.linear import linear_solve
 from arraygrad.scipy._callbacks import lifted
 from arraygrad.scipy._guards import NotDifferentiable, raw
 from arraygrad.scipy._libraries import is_foreign_matrix, library_of, loaded_arrays
-from arraygrad.scipy.sparse._constants import recorded_of
+from arraygrad.scipy.sparse._constants import recorded_of, set_of_operator
 from arraygrad.scipy.sparse._coordinates import conj, is_tracked
 from arraygrad.scipy.sparse._devices import placed, sum_of_squares, theirs
 from arraygrad.scipy.sparse._grids import dense_of
@@ -40,6 +40,7 @@ __all__ = [
     "eigen",
     "has_adjoint",
     "ours",
+    "over",
     "plain_operator",
     "solved",
     "tried",
@@ -362,6 +363,14 @@ class _Over(LinearOperator):
     def __init__(self, inner):
         self.inner = inner
         super().__init__(inner.dtype, inner.shape)
+
+
+def over(A):
+    """A linear operator of SciPy's as one whose products are recorded."""
+    return A if issubclass(type(A), LinearOperator) else _Over(A)
+
+
+set_of_operator(over)
 
 
 class _OfFunctions(_Over):

@@ -35,6 +35,7 @@ from arraygrad.scipy.sparse._operators import (
     depends,
     has_adjoint,
     ours,
+    over,
     plain_operator,
     solved,
 )  # fmt: skip
@@ -349,7 +350,7 @@ def aslinearoperator(A):
         A = CLASSES["csr_array"](A)
     if is_foreign_matrix(A) or (isinstance(A, Matrix) and (tracked(A) or library_in((A,)))):
         return Operator(A if isinstance(A, Matrix) else Matrix(A), contents)
-    return _linalg.aslinearoperator(plain_of(A))
+    return over(_linalg.aslinearoperator(plain_of(A)))
 
 
 @_CHAPTER.object("spsolve_triangular", "A b", GILES)
