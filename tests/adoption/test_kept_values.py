@@ -256,7 +256,7 @@ def test_what_an_inner_transform_keeps_is_recorded_until_the_outermost_ends():
 
     assert ag.grad(f, adopt=True)(X) == pytest.approx(8 * X**3)  # 2 x**2 * x**2
     assert types_inside == [True]
-    assert named(kept["w"]) == ["float"]
+    assert isinstance(kept["w"], float)  # z of the inner one is open
 
 
 def test_an_error_leaves_plain_values():

@@ -1,8 +1,8 @@
 """`adopt`: a function whose program makes recordable arrays and keeps its numbers recorded while it runs.
 
 May import: adoption.builtin_answers, adoption.exchange, adoption.bindings, adoption.compiled_names,
-adoption.cupy_names, adoption.kept, adoption.why_real, adoption.lent, adoption.masked_names, adoption.namespaces, adoption.stand_ins,
-adoption.pickled, adoption.reach, adoption.numba_names, adoption.numpy_names, adoption.number_names,
+adoption.cupy_names, adoption.kept, adoption.why_real, adoption.lent, adoption.masked_names, adoption.namespaces,
+adoption.stand_ins, adoption.pickled, adoption.reach, adoption.numba_names, adoption.numpy_names, adoption.number_names,
 adoption.scipy_names, adoption.setting, adoption.subclasses, autograd.python_numbers, core.adopted,
 adoption.tensor_answers, engine.later, numpy_api.plainly, numpy.
 
