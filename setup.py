@@ -476,6 +476,10 @@ class BuildExt(build_ext):
                 return []
         return list(options)
 
+    def get_export_symbols(self, library: Library) -> list[str]:
+        """What Windows' linker is told to show: the functions that `import` calls."""
+        return [f"PyInit_{module.name.rpartition('.')[2]}" for module in library.modules]
+
     def copy_extensions_to_source(self) -> None:
         # Without force a file there that is newer stays, though it is of the other kind.
         self.force = True
@@ -483,8 +487,8 @@ class BuildExt(build_ext):
         remove_others(SOURCE, SOURCE / self.get_ext_filename(LIBRARY))
 
 
-# What the library shows of itself, for a linker of ELF: what `import` calls. The other modules are found by it.
-SHOWN = "{ global: PyInit__compiled; local: *; };\n"
+# What the library shows of itself, for a linker of ELF: what `import` calls.
+SHOWN = "{ global: PyInit_*; local: *; };\n"
 
 
 def order_of_sections(objects: list[str]) -> Path:

@@ -436,7 +436,7 @@ cdef Py_ssize_t references_to(PyObject** args, Py_ssize_t count) except -1:
 
 
 cdef Py_ssize_t references_in(PyObject* argument, int depth) except -1:
-    cdef Py_ssize_t i, found = 0
+    cdef Py_ssize_t found = 0
     cdef object value = <object>argument
     if is_tensor(value):
         return Py_REFCNT(argument)
