@@ -6,6 +6,7 @@ May import: adoption.table, autograd.instructions, the standard library.
 import dis
 import itertools
 import re
+import sys
 import types
 
 from arraygrad.adoption.table import STAND_IN_MODULES, stands_for
@@ -86,7 +87,10 @@ def _tells_identity(code):
 
 
 def _other_than_called(code):
-    """Names of the modules that code imports something of, which it does anything with but call it."""
+    """Names of the modules that code imports something of, which it does anything with but call it.
+
+    What has no stand-in is the same object either way, and does not count: classes of warnings and errors.
+    """
     bound, module = {}, None  # a name -> the module that it is from
     found = set()
     steps = steps_of(code)
@@ -96,6 +100,8 @@ def _other_than_called(code):
             if steps[i + 1].opname != "IMPORT_FROM":
                 found.add(module)
         elif step.opname == "IMPORT_FROM":
+            if _is_same_either_way(module, step.argval):
+                continue
             bound[steps[i + 1].argval] = module
             if steps[i + 1].opname != "STORE_FAST":
                 found.add(module)
@@ -104,6 +110,14 @@ def _other_than_called(code):
         elif step.opname.startswith("LOAD_FAST") and type(step.argval) is tuple:  # several by one instruction
             found.update([bound[name] for name in step.argval if name in bound])
     return found
+
+
+def _is_same_either_way(module, name):
+    """Whether a name of a module is the same object in what stands in for the module."""
+    real, other = [sys.modules.get(one) for one in (module, STAND_IN_MODULES.get(module))]
+    missing = object()
+    found = getattr(real, name, missing)
+    return found is not missing and getattr(other, name, None) is found
 
 
 _KNOWN = ("LOAD_CONST", "LOAD_COMMON_CONSTANT", "LOAD_SMALL_INT", "LOAD_GLOBAL", "LOAD_NAME")
