@@ -234,7 +234,7 @@ def test_float_and_complex_are_types_wherever_one_is_needed():
 @pytest.mark.parametrize(
     ("refused", "text"),
     [
-        (lambda x: np.random.default_rng(1).normal(x[0], 1.0), "normal"),
+        (lambda x: np.random.default_rng(1).beta(x[0], 1.0), "beta"),
         (lambda x: np.ma.array([1.0]).__setitem__(0, x[0]), "numpy"),
         (lambda x: np.float32(x[0]), "float32"),
     ],

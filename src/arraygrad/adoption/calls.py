@@ -173,6 +173,7 @@ def _clear():
     global _modules
     _modules = 0
     forgetting(forget)
+    kept.forget()
 
 
 adopt = _adopt

@@ -418,8 +418,11 @@ cdef PyObject* serve(PyObject* this, PyObject** args, size_t nargsf, PyObject* n
             if before == NULL:
                 if _loans:
                     _give_back()
-                if made_tensors != made + is_alone(result) or references_to(args, given + count) != held:
-                    _keep(self.function, found[0], positional(args, given), named(args, given, names), functions)
+                made = made_tensors - made - is_alone(result)
+                held = references_to(args, given + count) - held
+                if made or held:
+                    _keep(self.function, found[0], positional(args, given), named(args, given, names), functions,
+                          (made, held))
         finally:
             arraygrad_set_adopting(before)
             leave(found, alone)
@@ -467,7 +470,10 @@ cdef object _keep = None                    # kept._note
 
 
 def set_keeping(keep):
-    """Have `keep(function, names, args, kwargs, functions)` note a call that has left Tensors: adoption/kept.py."""
+    """Have `keep(function, names, args, kwargs, functions, left)` note a call that has left Tensors: adoption/kept.py.
+
+    `left`: how many Tensors, and how many references to the arguments.
+    """
     global _keep
     _keep = keep
 

@@ -19,7 +19,11 @@ program may ask it for what only a float has. So when the transform has computed
 (3) Only where the call is all of what a transform follows, as arrays are lent: Note [Lent arrays], 4.
 (4) Where: in the places that places.py finds, in deques, sets, keys of dicts and arrays of objects. A tuple is made
     anew, and put into the place that holds it. Not in generators, objects of libraries and weak references.
-(5) As what: the type that it has in a plain call. Where that may be a Python number or a scalar of NumPy's, and is not
+(5) The search of a large program takes long. So the places of the last search of a function are looked at first, and
+    what else their containers hold: a list grows by one number a call. If that has found as many Tensors as the call
+    has left there is no search, but for the calls 1, 4, 16 and so on, as another place may have come since. What a
+    search has not found is where none can, and is not waited for.
+(6) As what: the type that it has in a plain call. Where that may be a Python number or a scalar of NumPy's, and is not
     known, it is a scalar, which is a float too.
 Guarded by tests/adoption/test_kept_values.py.
 """
@@ -35,16 +39,19 @@ from arraygrad.adoption.builtin_answers import is_python_number, plain_type, raw
 from arraygrad.adoption.code import names_in
 from arraygrad.adoption.exchange import kept_functions, set_keeping
 from arraygrad.adoption.lent import transforms_are_whole
-from arraygrad.adoption.places import Walk, put
+from arraygrad.adoption.places import Walk, get, put
 from arraygrad.autograd.instructions import steps_of
 from arraygrad.core.adopted import KEPT, calls_run, is_made, note_as_made, set_settling
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.tensor import Tensor
 from arraygrad.core.write_protection import hand_back
 
-__all__ = ["install"]
+__all__ = ["forget", "install"]
 
 _MOST_WAITING = 16
+_MOST_KNOWN = 8  # functions whose places are known
+_MOST_HOLDERS = 64
+_last: dict = {}  # id of code -> _Last
 # What of arraygrad's names gives plain values for plain ones.
 _OF_PLAIN_PROGRAMS = frozenset(
     """
@@ -62,12 +69,14 @@ class _Settling(Walk):
     """The walk that puts plain values into the places of Tensors."""
 
     depth = 64
-    objects = 1 << 18
-    items = 1 << 20
+    objects = 1 << 16
+    items = 1 << 16
 
     def __init__(self):
         super().__init__(())
         self._given = {}  # id of a Tensor or tuple -> (it, what stands in its place)
+        self.holders = []  # (holder, key) of places that were written
+        self.tensors = {}  # id of each Tensor that was found -> how often
 
     def may_be_key(self, key):
         return not isinstance(key, Tensor)  # the key is there: its own hash finds it
@@ -80,6 +89,7 @@ class _Settling(Walk):
                     put(holder, key, other)
                 except (AttributeError, TypeError):  # a place that can't be written: of a compiled class, for one
                     return
+                self.holders.append((holder, key))
         else:
             super().item(holder, key, value, depth, named)
 
@@ -91,8 +101,10 @@ class _Settling(Walk):
                 self.item(value if value.flags.writeable else None, k, item, 0, False)
 
     def visit(self, value, depth=0, named=False):
+        kind = type(value)
+        if hasattr(kind, "__recorded__"):  # an object of an array's class: Note [Classes derived from arrays]
+            return
         if id(value) not in self._seen:
-            kind = type(value)
             if issubclass(kind, dict):
                 self._keys(value, depth)
             elif issubclass(kind, set):
@@ -110,6 +122,8 @@ class _Settling(Walk):
 
     def _plain(self, value, depth):
         """What stands for a value that can't be changed itself; the value where nothing in it was made in the call."""
+        if isinstance(value, Tensor):
+            self.tensors[id(value)] = self.tensors.get(id(value), 0) + 1
         known = self._given.get(id(value))
         if known is not None:
             return known[1]
@@ -155,6 +169,7 @@ class _Settling(Walk):
             base.clear(items)
             for key, value in plain:
                 base.__setitem__(items, key, value)
+            self.holders.append((items, None))
 
     def _set(self, items, depth):
         found = list(set.__iter__(items))
@@ -162,6 +177,27 @@ class _Settling(Walk):
         if any(new is not old for new, old in zip(plain, found, strict=True)):
             set.clear(items)
             set.update(items, plain)
+            self.holders.append((items, None))
+
+    def again(self, holders):
+        """Look at places that were written before, and at what else their containers hold."""
+        for holder, key in holders:
+            if isinstance(holder, list | set | collections.deque) or (
+                isinstance(holder, dict) and "__name__" not in holder  # it is no namespace
+            ):
+                if isinstance(holder, dict):
+                    self._keys(holder, self.depth)
+                elif isinstance(holder, set):
+                    self._set(holder, self.depth)
+                    continue
+                pairs = dict.items(holder) if isinstance(holder, dict) else enumerate(holder)
+                for k, value in list(pairs):
+                    if isinstance(value, Tensor | tuple | frozenset):
+                        self.item(holder, k, value, self.depth, False)
+            else:
+                value = holder.flat[key] if type(holder) is numpy.ndarray else get(holder, key)
+                if isinstance(value, Tensor | tuple | frozenset):
+                    self.item(holder, key, value, self.depth, False)
 
 
 def _is_builtin(value):
@@ -181,10 +217,11 @@ def _plain_value(t):
     return raw.item() if is_python_number(t) else raw[()]
 
 
-def _note(function, names, args, kwargs, functions):
+def _note(function, names, args, kwargs, functions, left):
     """Note an adopted call that has left Tensors: what it reaches is looked through by `_settle`.
 
-    `functions`: how many functions were kept to be called later when it began.
+    `functions`: how many functions were kept to be called later when it began. `left`: how many Tensors it has left,
+    and how many references to its arguments.
     """
     if not transforms_are_whole() or not next(iter(RUNNING.values())).plain or _makes_tensors(function, names):
         return
@@ -192,7 +229,16 @@ def _note(function, names, args, kwargs, functions):
         _note_arguments(argument, 4)
     roots = [a for a in (*args, *kwargs.values()) if not isinstance(a, _NO_CONTAINERS)]
     del KEPT[:-_MOST_WAITING]
-    KEPT.append((function, roots, [(one.namespace, one.looked_up()) for one in names], functions))
+    ids = frozenset(id(one) for one in _tensors_in((*args, *kwargs.values()), 4))
+    KEPT.append((function, roots, [(one.namespace, one.looked_up()) for one in names], functions, left, ids))
+
+
+def _tensors_in(arguments, depth):
+    for argument in arguments:
+        if isinstance(argument, Tensor):
+            yield argument
+        elif depth and type(argument) in (list, tuple, dict):
+            yield from _tensors_in(argument.values() if type(argument) is dict else argument, depth - 1)
 
 
 def _note_arguments(argument, depth):
@@ -266,11 +312,60 @@ def _settle():
         return
     ready = [one for one in KEPT if one[3] >= kept_functions()]
     KEPT[:] = [one for one in KEPT if one not in ready]
-    for function, roots, namespaces, _ in ready:
+    for function, roots, namespaces, _, left, arguments in ready:
+        code = getattr(getattr(function, "__func__", function), "__code__", function)
+        known = _last.pop(id(code), None)
+        known = _Last(code) if known is None or known.code is not code else known
+        known.calls += 1
         walk = _Settling()
-        walk.namespaces(namespaces)
-        for root in (function, *roots):
-            walk.item(None, None, root, 0, False)
+        walk.again(known.holders)
+        if known.is_due() or not known.is_all(walk, left, arguments):
+            found = walk.tensors
+            walk = _Settling()
+            walk.namespaces(namespaces)
+            for root in (function, *roots):
+                walk.item(None, None, root, 0, False)
+            for one, times in found.items():
+                walk.tensors[one] = walk.tensors.get(one, 0) + times
+            known.note(walk, left, arguments)
+        _last[id(code)] = known
+        while len(_last) > _MOST_KNOWN:
+            del _last[next(iter(_last))]
+
+
+class _Last:
+    """Where the last search has found what calls of some code had left (5)."""
+
+    def __init__(self, code):
+        self.code = code
+        self.calls = 0
+        self.holders = []
+        self._never = (0, 0)  # how many Tensors, and references to arguments, a search does not find
+
+    def is_due(self):
+        """Whether this is one of the calls 1, 4, 16, 64, ..."""
+        return self.calls & (self.calls - 1) == 0 and self.calls.bit_length() % 2 == 1
+
+    @staticmethod
+    def _count(walk, arguments):
+        own = sum(times for one, times in walk.tensors.items() if one in arguments)
+        return len(walk.tensors.keys() - arguments), own
+
+    def is_all(self, walk, left, arguments):
+        """Whether the places that were known have held all that a call has left."""
+        found = self._count(walk, arguments)
+        return all(n + never >= wanted for n, never, wanted in zip(found, self._never, left, strict=True))
+
+    def note(self, walk, left, arguments):
+        found = self._count(walk, arguments)
+        self._never = tuple([max(0, wanted - n) for n, wanted in zip(found, left, strict=True)])
+        places = {(id(holder), key if type(key) is str else None): (holder, key) for holder, key in walk.holders}
+        self.holders = [*places.values(), *self.holders][:_MOST_HOLDERS]
+
+
+def forget():
+    """Forget where calls have left Tensors: `adopt.clear()`."""
+    _last.clear()
 
 
 def install():
