@@ -371,3 +371,21 @@ def test_numbers_with_bytes_in_another_order_have_gradients(f, dtype):
     wide = z.astype(complex if z.dtype.kind == "c" else float)
     steps = [np.real(f(wide + e * d) - f(wide - e * d)).sum() / (2 * e) for d in np.eye(2)]
     np.testing.assert_allclose(np.real(found), steps, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("split", [np.array_split, np.split, np.vsplit])
+@pytest.mark.parametrize(
+    "sections", [2, np.int64(2), np.array(2), [1, 3], np.array([1, 3]), 3, 0, -1, (), 2.5, True], ids=repr
+)
+def test_sections_are_counted_as_numpy_counts_them(split, sections):
+    x = np.arange(12.0).reshape(4, 3)
+    try:
+        expected = split(x, sections)
+    except (TypeError, ValueError, ZeroDivisionError) as error:
+        with pytest.raises(type(error)):
+            split(ag.tensor(x, requires_grad=True), sections)
+        return
+    found = split(ag.tensor(x, requires_grad=True), sections)
+    assert [part.shape for part in found] == [part.shape for part in expected]
+    for part, plain in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(part.detach().numpy(), plain)

@@ -243,14 +243,22 @@ def _append(arr, values, axis=None):
 # -- splitting ---------------------------------------------------------------------------------------------------------
 
 
+def _sections(indices_or_sections):
+    """A number of sections as an int, also one in an array without axes; places to cut at as they are."""
+    try:
+        len(indices_or_sections)
+    except TypeError:
+        return int(indices_or_sections)
+    return indices_or_sections
+
+
 @implements("array_split")
 def _array_split(ary, indices_or_sections, axis=0):
     ary = tensor_of(ary)
     axis = operator.index(axis)
     n = ary.shape[axis]
     axis %= ary.ndim
-    if not hasattr(indices_or_sections, "__len__"):
-        indices_or_sections = int(indices_or_sections)
+    indices_or_sections = _sections(indices_or_sections)
     if isinstance(indices_or_sections, int):
         if indices_or_sections <= 0:
             raise ValueError("number sections must be larger than 0.")
@@ -265,11 +273,7 @@ def _array_split(ary, indices_or_sections, axis=0):
 
 @implements("split")
 def _split(ary, indices_or_sections, axis=0):
-    if not hasattr(indices_or_sections, "__len__"):
-        indices_or_sections = int(indices_or_sections)
-        if not indices_or_sections:
-            raise ZeroDivisionError("integer modulo by zero")
-    if isinstance(indices_or_sections, int) and tensor_of(ary).shape[axis] % indices_or_sections:
+    if isinstance(_sections(indices_or_sections), int) and tensor_of(ary).shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     return _array_split(ary, indices_or_sections, axis)
 
