@@ -81,3 +81,16 @@ def test_bounds_of_a_range_that_lie_on_the_device():
     x = cupy.asarray([1.3, 0.2])
     at = lambda a: float(np.sum(np.arange(a, a + 2.5) ** 2))
     assert ag.grad(f)(x).get() == pytest.approx([(at(1.3 + 1e-6) - at(1.3 - 1e-6)) / 2e-6, 0.0], rel=1e-6)
+
+
+def test_values_that_a_program_gets_from_the_device_are_recorded():
+    import cupy
+
+    x = cupy.arange(1.0, 4.0)
+    assert ag.grad(lambda x: np.sum(x.get() ** 2))(x).get().tolist() == [2.0, 4.0, 6.0]
+    assert ag.grad(lambda x: np.sum((x.get() if hasattr(x, "get") else 0.0 * x) ** 2))(x).get().tolist() == [2, 4, 6]
+    assert not hasattr(ag.tensor([1.0]), "get")
+    with pytest.raises(AttributeError, match=r"over numpy has no attribute 'get'.*t\.numpy\(\)"):
+        _ = ag.tensor([1.0]).get
+    with pytest.raises(TypeError, match="out= and blocking=False"):
+        ag.grad(lambda x: np.sum(x.get(out=np.zeros(3))))(x)

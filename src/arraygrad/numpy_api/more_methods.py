@@ -15,7 +15,7 @@ from arraygrad.core.exports import plain_array
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import is_scalar, read_apart
 from arraygrad.core.number_kinds import is_python, made_python
-from arraygrad.core.tensor import Tensor
+from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.namespaces.bind import contains_tensor
 from arraygrad.numpy_api import cupy
 from arraygrad.numpy_api.overlaps import refuse_overlap
@@ -343,11 +343,28 @@ _METHODS = (
 )  # fmt: skip
 
 
-class _OfScalars:
-    """A method that NumPy's scalars have and its arrays lack: so `hasattr` tells them apart."""
+def get(self, stream=None, order="C", out=None, blocking=True):
+    """The values on the host, as cupy.ndarray.get: a Tensor over NumPy, recorded.
 
-    def __init__(self, function):
+    Raises
+    ------
+    TypeError
+        If `out` is given, or `blocking` is False.
+    """
+    from arraygrad.interop.transfer import to_backend  # few programs have several libraries
+
+    if out is not None or not blocking:
+        raise TypeError("Tensor.get: out= and blocking=False are not supported for Tensors: leave them out")
+    return to_backend(self, "numpy")
+
+
+class _OfSome:
+    """A method that only some of NumPy's or CuPy's objects have: so `hasattr` tells them apart."""
+
+    def __init__(self, function, has, lacks):
         self._function = function
+        self._has = has
+        self._lacks = lacks
         self.__name__ = self.__qualname__ = function.__name__
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
@@ -358,19 +375,28 @@ class _OfScalars:
     def __get__(self, t, owner=None):
         if t is None:
             return self._function
-        if not is_scalar(t):
+        if not self._has(t):
             name = self.__name__
-            raise AttributeError(
-                f"'Tensor' object of shape {t.shape} has no attribute {name!r}, as NumPy's arrays have none: take one "
-                "element, t[i]",
-                name=name,
-                obj=t,
-            )
+            raise AttributeError(f"'Tensor' object {self._lacks(t, name)}", name=name, obj=t)
         return self._function.__get__(t, owner)
 
 
+def _no_scalar(t, name):
+    return f"of shape {t.shape} has no attribute {name!r}, as NumPy's arrays have none: take one element, t[i]"
+
+
+def _is_of_cupy(t):
+    return backend_of(t).name == "cupy"
+
+
+def _not_of_cupy(t, name):
+    return f"over {backend_of(t).name} has no attribute {name!r}, as CuPy's arrays alone have it: take t.numpy()"
+
+
 MORE: dict = {function.__name__: function for function in _METHODS}
-MORE.update({function.__name__: _OfScalars(function) for function in (is_integer, as_integer_ratio)})
+for _function in (is_integer, as_integer_ratio):
+    MORE[_function.__name__] = _OfSome(_function, is_scalar, _no_scalar)
+MORE["get"] = _OfSome(get, _is_of_cupy, _not_of_cupy)
 MORE["__cuda_array_interface__"] = property(cuda_interface)
 MORE["__round__"] = round_
 MORE["__floor__"] = floor_
