@@ -15,10 +15,11 @@ from arraygrad.core.exports import plain_array
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import is_scalar, read_apart
 from arraygrad.core.number_kinds import is_python, made_python
-from arraygrad.core.tensor import Tensor, backend_of
+from arraygrad.core.tensor import Tensor, apply_op, backend_of
 from arraygrad.namespaces.bind import contains_tensor
 from arraygrad.numpy_api import cupy
 from arraygrad.numpy_api.overlaps import refuse_overlap
+from arraygrad.ops import OPS
 
 __all__ = ["MORE"]
 
@@ -351,11 +352,9 @@ def get(self, stream=None, order="C", out=None, blocking=True):
     TypeError
         If `out` is given, or `blocking` is False.
     """
-    from arraygrad.interop.transfer import to_backend  # few programs have several libraries
-
     if out is not None or not blocking:
         raise TypeError("Tensor.get: out= and blocking=False are not supported for Tensors: leave them out")
-    return to_backend(self, "numpy")
+    return apply_op(OPS["_to_backend"], (self, "numpy", None, backend_of(self).name, self.device))
 
 
 class _OfSome:
