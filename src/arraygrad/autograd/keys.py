@@ -99,7 +99,8 @@ def _operation(code, at):
     for step in dis.get_instructions(code):
         if step.offset > at:
             break
-        found = step.opname
+        # From Python 3.14 on, an item is taken by an operator of two operands.
+        found = "BINARY_SUBSCR" if step.opname == "BINARY_OP" and step.argrepr == "[]" else step.opname
     return found
 
 
