@@ -124,6 +124,7 @@ def weighted(cupy, found):
     for k, part in enumerate(parts_of(found)):
         if isinstance(part, float | complex):
             total = total + part.real * np.cos(k) + part.imag * np.sin(k)
+            continue  # a scalar of NumPy's is a float, and counts once
         if not all(hasattr(part, name) for name in ("dtype", "shape", "real", "ndim")):
             continue
         kind = np.dtype(part.dtype).kind

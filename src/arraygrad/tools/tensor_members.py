@@ -270,6 +270,11 @@ MEMBERS = {
         "",
         ["t.view().base is t"],
     ),
+    "get": (
+        "The values on the host, as a Tensor over NumPy, recorded; of Tensors over CuPy alone, as cupy.ndarray.get.",
+        "",
+        ["hasattr(t, 'get')"],
+    ),
     "getfield": (
         "A view of the array itself, or of the real or imaginary part of a complex one. TypeError for other fields.",
         "",
