@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
+from arraygrad.adoption.kept import set_kept_plain
 
 X = 1.3
 
@@ -518,3 +519,10 @@ def test_nothing_is_left_alive():
     del marked
     gc.collect()
     assert gone == [True]
+
+
+@pytest.fixture(autouse=True)
+def _plain_values_are_left():
+    set_kept_plain(True)
+    yield
+    set_kept_plain(False)

@@ -52,6 +52,15 @@ _MOST_WAITING = 16
 _MOST_KNOWN = 8  # functions whose places are known
 _MOST_HOLDERS = 64
 _last: dict = {}  # id of code -> _Last
+_is_on = False
+
+
+def set_kept_plain(on):
+    """Whether calls leave plain values (off by default: a solver's function that reads a kept value is refused then)."""
+    global _is_on
+    _is_on = bool(on)
+
+
 # What of arraygrad's names gives plain values for plain ones.
 _OF_PLAIN_PROGRAMS = frozenset(
     """
@@ -223,7 +232,12 @@ def _note(function, names, args, kwargs, functions, left):
     `functions`: how many functions were kept to be called later when it began. `left`: how many Tensors it has left,
     and how many references to its arguments.
     """
-    if not transforms_are_whole() or not next(iter(RUNNING.values())).plain or _makes_tensors(function, names):
+    if (
+        not _is_on
+        or not transforms_are_whole()
+        or not next(iter(RUNNING.values())).plain
+        or _makes_tensors(function, names)
+    ):
         return
     for argument in (*args, *kwargs.values()):
         _note_arguments(argument, 4)
