@@ -56,7 +56,7 @@ _is_on = False
 
 
 def set_kept_plain(on):
-    """Whether calls leave plain values (off by default: a solver's function that reads a kept value is refused then)."""
+    """Whether calls leave plain values. Off by default: a function that a solver calls again would read other ones."""
     global _is_on
     _is_on = bool(on)
 
