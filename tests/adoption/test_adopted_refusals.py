@@ -164,6 +164,15 @@ def test_scalar_type_of_numpy():
         ag.grad(lambda x: np.float16(x[0]), adopt=True)(X)
 
 
+def test_generator_of_random_numbers():
+    rng = np.random.default_rng(1)
+    with pytest.raises(TypeError, match=r"mu \+ sigma \* rng\.normal"):
+        ag.grad(lambda x: rng.normal(x[0], 1.0), adopt=False)(X)
+    assert ag.grad(lambda x: rng.normal(x[0], 1.0), adopt=True)(X).tolist() == [1.0, 0.0, 0.0]
+    drawn = rng.normal(size=3)
+    assert ag.grad(lambda x: (x[0] + x[1] * drawn).sum(), adopt=True)(X).tolist() == [3.0, drawn.sum(), 0.0]
+
+
 def test_function_of_scipy_without_adoption_names_the_room():
     optimize = pytest.importorskip("scipy.optimize")
     with pytest.raises(TypeError, match=r"optimize\.nnls.*Take arraygrad\.scipy\.optimize\.nnls, which is recorded"):

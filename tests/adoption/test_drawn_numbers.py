@@ -86,6 +86,29 @@ MOVES = {
     "shuffle": "shuffled({}shuffle, x * 1.0)",
     "shuffle of rows": "shuffled({}shuffle, x.reshape(3, 2) * 1.0)",
 }
+OF_LISTS = {
+    "shuffle": "y = [x[0], x[1] * x[2], x[3], 2.0 * x[4]]\n    {}shuffle(y)",
+    "shuffle of rows": "y = [x * x, x, 3.0 * x]\n    {}shuffle(y)",
+    "shuffle by name": "y = [x[0], x[1] * x[2], x[3]]\n    {}shuffle(x=y)",
+    "choice": "y = {}choice([x[0], x[1] * x[2], x[3]], 5)",
+    "one of": "y = {}choice([x[0], x[1] * x[2], x[3]])",
+    "permutation": "y = {}permutation([x[0], x[1] * x[2], x[3]])",
+    "permutation of rows": "y = {}permutation([x * x, x, 3.0 * x])",
+    "places": "y = x * {}choice([1.0, 2.0, 3.0], 6)",
+}
+
+
+@pytest.mark.parametrize("name", OF_LISTS)
+@pytest.mark.parametrize("way", ["generator", "attribute", "state", "module"])
+def test_items_of_lists_that_are_moved(way, name):
+    start, call = GENERATORS[way]
+    f = program(
+        f"def f(x):\n    {start}\n    {OF_LISTS[name].format(call)}\n    y = np.ravel(np.array(y))\n"
+        f"    return np.sum(y * y * np.arange(1.0, y.size + 1)) + x[0] * {call}normal(0.0, 1.0)\n"
+    )
+    hold(f, np.array([0.3, 1.1, -0.7, 2.0, 0.9, -1.4]))
+
+
 OF_GENERATORS = {
     "choice of columns": "rng.choice(x.reshape(2, 3), 2, axis=1)",
     "permutation of columns": "rng.permutation(x.reshape(2, 3), axis=1)",

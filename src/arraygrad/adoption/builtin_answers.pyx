@@ -1,8 +1,8 @@
 # What an adopted call answers often: isinstance, type, hasattr, float; what a number is in a plain call.
 # Note [Files of adoption] in __init__.py names the files beside it.
 # May import: adoption.exchange, adoption.objects, core.adopted, autograd.instructions, autograd.source_locations,
-# engine.node, core.apply, core.convert, core.number_kinds, core.op, core.value, core.operands, core.constructors,
-# core.tensor, numpy, the standard library.
+# engine.node, core.apply, core.convert, core.op, core.value, core.operands, core.constructors, core.tensor, numpy, the
+# standard library.
 import functools
 import sys
 import types
@@ -25,7 +25,7 @@ from arraygrad.autograd.instructions import steps_of
 from arraygrad.autograd.source_locations import SourceLocation, warn_at
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.constructors import asarray
-from arraygrad.core.number_kinds import WIDER
+from arraygrad.core.operands import WIDER
 from arraygrad.core.tensor import Tensor, gradient_edge
 
 cdef object dtype_type = numpy.dtype

@@ -1,10 +1,10 @@
 """`adopt`: a function whose program makes recordable arrays and keeps its numbers recorded while it runs.
 
 May import: adoption.builtin_answers, adoption.exchange, adoption.bindings, adoption.compiled_names,
-adoption.cupy_names, adoption.kept, adoption.why_real, adoption.lent, adoption.masked_names, adoption.namespaces,
-adoption.stand_ins, adoption.pickled, adoption.reach, adoption.numba_names, adoption.numpy_names, adoption.number_names,
-adoption.scipy_names, adoption.setting, adoption.subclasses, autograd.python_numbers, core.adopted,
-adoption.tensor_answers, engine.later, numpy_api.plainly, numpy.
+adoption.cupy_names, adoption.drawn_numbers, adoption.why_real, adoption.lent, adoption.masked_names,
+adoption.namespaces, adoption.stand_ins, adoption.pickled, adoption.reach, adoption.numba_names, adoption.numpy_names,
+adoption.number_names, adoption.scipy_names, adoption.setting, adoption.subclasses, autograd.python_numbers,
+core.adopted, adoption.tensor_answers, engine.later, numpy_api.plainly, numpy.
 
 `numpy.zeros(3)` sees no argument that could say that its result will hold recorded values, and `math.sin(t)` asks a
 Tensor for a number: NumPy and Python have no protocol for either. So `out = np.zeros(3); out[0] = x` and `math.sin(x)`
@@ -39,7 +39,6 @@ from arraygrad.adoption import (
     compiled_names,
     cupy_names,
     drawn_numbers,
-    kept,
     lent,
     masked_names,
     numba_names,
@@ -84,7 +83,6 @@ pickled.install()
 numba_names.install()
 compiled_names.install()
 lent.install()
-kept.install()
 scipy_names.install()
 subclasses.install()
 
@@ -173,7 +171,6 @@ def _clear():
     global _modules
     _modules = 0
     forgetting(forget)
-    kept.forget()
 
 
 adopt = _adopt

@@ -1,6 +1,6 @@
 """What stands in for the methods of NumPy's random generators in adopted calls: their parameters have derivatives.
 
-May import: adoption.exchange, adoption.table, core.exposed_memory, core.tensor, numpy_api.arrays, the standard library,
+May import: adoption.exchange, adoption.table, core.tensor, numpy_api.arrays, numpy_api.functions, the standard library,
 numpy.
 
 Note [Drawn numbers]
@@ -27,9 +27,9 @@ import numpy
 
 from arraygrad.adoption.exchange import is_on
 from arraygrad.adoption.table import MAKERS, stand_in_for, stand_in_made
-from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.arrays import array, holds_tensors
+from arraygrad.numpy_api.functions import plain_values
 
 __all__ = ["DRAWS", "called", "install"]
 
@@ -69,13 +69,13 @@ def _triangular(draw, left, mode, right):
     base = right - left
     low = left + numpy.sqrt(u * ((mode - left) * base))
     high = right - numpy.sqrt((1.0 - u) * ((right - mode) * base))
-    return numpy.where(u <= _plain((mode - left) / base), low, high)
+    return numpy.where(u <= plain_values((mode - left) / base), low, high)
 
 
 def _multivariate_normal(draw, mean, cov, **options):
     if _is_recorded(cov):
         return NotImplemented
-    return mean + draw(numpy.zeros(numpy.shape(_plain(mean))), cov, **options)
+    return mean + draw(numpy.zeros(numpy.shape(mean)), cov, **options)
 
 
 # Name of a method -> (its parameters before `size`, with their defaults; what it gives by draws of a standard law).
@@ -161,10 +161,12 @@ def called(holder, name, *args, **kwargs):
 
 
 def _drawn(generator, name, args, kwargs):
+    if name == "shuffle" and not isinstance(args[0] if args else kwargs.get("x"), Tensor):
+        return NotImplemented  # a list: NumPy exchanges its items
     args, kwargs = [_tensor(arg) for arg in args], {key: _tensor(value) for key, value in kwargs.items()}
     if not any(map(_is_recorded, [*args, *kwargs.values()])):
         return NotImplemented
-    plain_args, plain_kwargs = [_plain(arg) for arg in args], {key: _plain(value) for key, value in kwargs.items()}
+    plain_args, plain_kwargs = plain_values(args), plain_values(kwargs)
     other = _other(type(generator))
     if name in _MOVES:
         if not isinstance(args[0] if args else kwargs.get("a", kwargs.get("x")), Tensor):
@@ -219,7 +221,3 @@ def _tensor(value):
 def _wide(value):
     """A parameter of float64, as NumPy computes with."""
     return value.astype(float) if isinstance(value, Tensor) and value.dtype != float else value
-
-
-def _plain(value):
-    return raw_array(value)[()] if isinstance(value, Tensor) else value

@@ -1,5 +1,5 @@
 # What an adopted call exchanges, and whether a thread runs one.
-# May import: adoption.bindings, adoption.setting, engine.node, core.adopted, core.value, the standard library.
+# May import: adoption.bindings, adoption.setting, engine.node, core.adopted, the standard library.
 import sys
 import threading
 import types
@@ -12,10 +12,7 @@ from arraygrad.adoption.bindings cimport Watch, plain_to
 from arraygrad.adoption.vectorcalls cimport (
     PyObject_Vectorcall, PyVectorcall_NARGS, arraygrad_serve_calls, named, positional, vectorcall,
 )
-from arraygrad.core.adopted cimport (
-    arraygrad_adopting, arraygrad_has_gil, arraygrad_set_adopting, count_adopted, made_tensors,
-)
-from arraygrad.core.value cimport TensorBase, is_tensor
+from arraygrad.core.adopted cimport arraygrad_adopting, arraygrad_has_gil, arraygrad_set_adopting, count_adopted
 from arraygrad.engine.node cimport thread_state
 
 from arraygrad.adoption.setting import adoption_mode, on_change
@@ -25,7 +22,6 @@ cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* items, Py_ssize_t i) noexcept
     PyObject* PyDict_GetItemWithError(PyObject* items, PyObject* key) except? NULL
     int PyDict_SetItem(PyObject* items, PyObject* key, PyObject* value) except -1
-    Py_ssize_t Py_REFCNT(PyObject* obj)
 
 
 # Note [The lock of adoption]
@@ -392,9 +388,8 @@ cdef PyObject* serve(PyObject* this, PyObject** args, size_t nargsf, PyObject* n
     cdef Py_ssize_t given = PyVectorcall_NARGS(nargsf)
     cdef tuple found
     cdef PyObject* before
-    cdef object result = None
-    cdef Py_ssize_t alone, held = 0, count = 0
-    cdef long long made = 0, functions = _functions
+    cdef object result
+    cdef Py_ssize_t alone
     if self.as_set and _differs:
         mode = adoption_mode()
         if mode is not True:
@@ -402,11 +397,6 @@ cdef PyObject* serve(PyObject* this, PyObject** args, size_t nargsf, PyObject* n
             return PyObject_Vectorcall(<PyObject*>other, args, nargsf, names)
     found = enter(self.reach, args, given, names, &alone)
     before = arraygrad_set_adopting(<PyObject*>found)     # compiled: no signal handler runs before `finally`
-    if before == NULL:
-        if names != NULL:
-            count = len(<tuple>names)
-        made = made_tensors
-        held = references_to(args, given + count)
     try:
         if self.reach.writes or self.reach.given_writes:
             _lend(
@@ -415,72 +405,13 @@ cdef PyObject* serve(PyObject* this, PyObject** args, size_t nargsf, PyObject* n
         result = vectorcall(<PyObject*>self.function, args, nargsf, names)
     finally:
         try:
-            if before == NULL:
-                if _loans:
-                    _give_back()
-                made = made_tensors - made - is_alone(result)
-                held = references_to(args, given + count) - held
-                if made or held:
-                    _keep(self.function, found[0], positional(args, given), named(args, given, names), functions,
-                          (made, held))
+            if _loans and before == NULL:
+                _give_back()
         finally:
             arraygrad_set_adopting(before)
             leave(found, alone)
     Py_INCREF(result)
     return <PyObject*>result
-
-
-cdef Py_ssize_t references_to(PyObject** args, Py_ssize_t count) except -1:
-    """How many references there are to the Tensors among arguments, and in lists, tuples and dicts among them."""
-    cdef Py_ssize_t i, found = 0
-    for i in range(count):
-        found += references_in(args[i], MOST_NESTED)
-    return found
-
-
-cdef Py_ssize_t references_in(PyObject* argument, int depth) except -1:
-    cdef Py_ssize_t found = 0
-    cdef object value = <object>argument
-    if is_tensor(value):
-        return Py_REFCNT(argument)
-    if not depth:
-        return 0
-    if type(value) is tuple:
-        for item in <tuple>value:
-            found += references_in(<PyObject*>item, depth - 1)
-    elif type(value) is list:
-        for item in <list>value:
-            found += references_in(<PyObject*>item, depth - 1)
-    elif type(value) is dict:
-        for item in (<dict>value).values():
-            found += references_in(<PyObject*>item, depth - 1)
-    return found
-
-
-cdef bint is_alone(object result) except -1:
-    """Whether what a function returned is a Tensor that the call has made, and that nothing else holds."""
-    return is_tensor(result) and (<TensorBase>result).made and Py_REFCNT(<PyObject*>result) == 1
-
-
-cdef enum:
-    MOST_NESTED = 4             # containers that arguments are looked for in
-
-cdef long long _functions = 0               # how many Kept are alive
-cdef object _keep = None                    # kept._note
-
-
-def set_keeping(keep):
-    """Have `keep(function, names, args, kwargs, functions, left)` note a call that has left Tensors: adoption/kept.py.
-
-    `left`: how many Tensors, and how many references to the arguments.
-    """
-    global _keep
-    _keep = keep
-
-
-def kept_functions():
-    """How many functions that are called later are alive."""
-    return _functions
 
 
 cdef object _lend = None                    # lent._lend and lent._give_back
@@ -514,14 +445,6 @@ cdef class Kept(Called):
     cdef tuple found
     cdef list sizes                         # of (Namespace, its state)
     cdef Py_ssize_t stamp
-
-    def __cinit__(self):
-        global _functions
-        _functions += 1
-
-    def __dealloc__(self):
-        global _functions
-        _functions -= 1
 
     @property
     def __doc__(self):

@@ -35,13 +35,13 @@ from arraygrad.adoption.text_names import numbers_written
 from arraygrad.autograd.equal_by_chance import looks_of
 from arraygrad.autograd.python_numbers import is_followed
 from arraygrad.autograd.source_locations import SourceLocation, warn_at
-from arraygrad.autograd.stale_caches import looked_at, tell_twins
+from arraygrad.autograd.stale_caches import looked_at, looks_of_newest, tell_twins
 from arraygrad.core.convert import RUNNING
 from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor
 
 __all__ = [
-    "Caches", "asked_for", "item", "key_made", "looked_up", "not_asked_for", "place_of", "text_made",
+    "Caches", "asked_for", "item", "key_made", "looked_up", "place_of", "text_made",
 ]  # fmt: skip
 
 # Names of functions that make whole numbers and text, of which keys are made.
@@ -255,14 +255,6 @@ def asked_for(places, key, holder):
     return found
 
 
-def not_asked_for(places, key, holder):
-    """`key not in holder`."""
-    lacks = key not in holder
-    if RUNNING and isinstance(holder, dict) and is_on():
-        _others(places, holder, key, sys._getframe(1))
-    return lacks
-
-
 def _tell(found, key, is_new, places, holder, frame):
     if not is_on():
         return
@@ -288,8 +280,8 @@ def _tell_of_others(key, frame):
     if isinstance(key, tuple):
         return any(_tell_of_others(part, frame) for part in key)
     try:
-        first, *others = looks_of(next(reversed(RUNNING.values()))).get(_KEYS, {}).get(key, ())
-    except (TypeError, ValueError, StopIteration, RuntimeError):  # no key, no maker, another thread's call ended
+        first, *others = looks_of_newest().get(_KEYS, {}).get(key, ())
+    except (TypeError, ValueError, IndexError):  # no key, no maker, another thread's call ended
         return False
     if others and (own := looked_at(frame)) is not None:
         return any(tell_twins(first, other, own) for other in others)
@@ -305,12 +297,12 @@ def _others(places, holder, key, frame):
     if not now:
         return []
     try:
-        asked = looks_of(next(reversed(RUNNING.values()))).setdefault(_PLACES, {})
+        asked = looks_of_newest().setdefault(_PLACES, {})
         at = id(holder), key
         if at not in asked and len(asked) >= _MADE:
             return []
         before = asked.setdefault(at, [])
-    except (TypeError, StopIteration, RuntimeError):  # it is no key, or a transform of another thread has ended
+    except (TypeError, IndexError):  # it is no key, or a transform of another thread has ended
         return []
     pairs = [
         (one, value)
@@ -344,9 +336,8 @@ def _followed_in(value, depth=2):
     if isinstance(value, list | tuple | set | frozenset):
         parts = itertools.islice(value, _ITEMS)
     else:
-        parts = itertools.islice(
-            (value if isinstance(value, dict) else getattr(value, "__dict__", {})).values(), _ITEMS
-        )
+        named = value if isinstance(value, dict) else getattr(value, "__dict__", {})
+        parts = itertools.islice(named.values(), _ITEMS)
     return [one for part in list(parts) for one in _followed_in(part, depth - 1)]
 
 

@@ -1,7 +1,8 @@
 """Arrays that were made before an adopted call, which its code writes into: recordable while the call runs.
 
-May import: adoption.builtin_answers, adoption.exchange, adoption.bindings, adoption.places, autograd.views_of_memory,
-core.convert, core.exports, core.write_protection, core.constructors, core.tensor, the standard library, numpy.
+May import: adoption.builtin_answers, adoption.exchange, adoption.bindings, adoption.identity_comparisons,
+adoption.reach, adoption.written, autograd.views_of_memory, core.convert, core.write_protection, core.constructors,
+core.tensor, the standard library, numpy.
 
 Note [Lent arrays]
 ~~~~~~~~~~~~~~~~~~
@@ -25,6 +26,7 @@ Guarded by tests/adoption/test_lent_arrays.py and test_lent_programs.py.
 """
 
 import builtins
+import functools
 import gc
 import inspect
 import linecache
@@ -38,7 +40,9 @@ import numpy
 from arraygrad.adoption.bindings import attributes_of, is_plain, references
 from arraygrad.adoption.builtin_answers import raw_of
 from arraygrad.adoption.exchange import LOANS, Adopted, running, set_lending
-from arraygrad.adoption.places import ITEMS, Found, Walk, get, is_a_programs, put
+from arraygrad.adoption.identity_comparisons import attribute
+from arraygrad.adoption.reach import adoptable, is_library, slots_of
+from arraygrad.adoption.written import parameter
 from arraygrad.autograd.views_of_memory import shown_of
 from arraygrad.core.constructors import asarray
 from arraygrad.core.convert import RUNNING, running_here
@@ -46,8 +50,14 @@ from arraygrad.core.exports import lent_array
 from arraygrad.core.tensor import Tensor
 from arraygrad.core.write_protection import hand_back
 
-__all__ = ["install", "transforms_are_whole", "why_not_lent"]
+__all__ = ["install", "why_not_lent"]
 
+_DEPTH = 8  # how deep objects in objects are followed
+_OBJECTS = 20_000  # how many objects one search looks at
+_ITEMS = 4096  # how many items of a container
+_PLAIN = frozenset(
+    (float, int, complex, str, bytes, bool, types.NoneType, numpy.float64, numpy.float32, numpy.int64, range, slice)
+)
 # Threads of tools, which run no code of the program.
 _TOOLS = frozenset(
     """
@@ -59,7 +69,207 @@ _SNAPSHOTS = sys.version_info < (3, 13)  # f_locals of a function holds what the
 _BORROWS = sys.version_info >= (3, 14)  # parameters may hold what the caller's variables hold, without a reference
 
 
-class _Return(Walk):
+_CONTAINERS = frozenset((dict, list, tuple, set, frozenset))
+# What is looked into by its kind, or not at all.
+_NO_OBJECTS = (
+    types.FunctionType, types.MethodType, types.ModuleType, functools.partial, type, staticmethod, classmethod,
+    property,
+)  # fmt: skip
+
+
+class _Found:
+    """An array, and the places that hold it: (holder, key)."""
+
+    __slots__ = ("box", "frames", "named", "places")
+
+    def __init__(self, array):
+        self.box = [array]  # so that references are counted without one more
+        self.places = []
+        self.named = False
+        self.frames = 0  # references by variables of functions that wait
+
+
+class _Walk:
+    """A walk over what a call reaches, and what else holds arrays."""
+
+    def __init__(self, names):
+        self.arrays = {}
+        self._names = names
+        self._seen = {}
+        self._dicts = set()  # ids of those that were looked at
+        self._places = set()
+        self._kept = []  # so that an id stays an id
+
+    # What is found
+
+    def array(self, holder, key, value, named):
+        """An array in a place."""
+        found = self.arrays.get(id(value))
+        if found is None:
+            found = self.arrays[id(value)] = _Found(value)
+        found.named = found.named or named
+        name = (id(holder[0]), id(holder[1])) if type(holder) is tuple else (id(holder), key)
+        if name not in self._places:  # one place counts once, however it is reached: (2)
+            self._places.add(name)
+            found.places.append((holder, key))
+
+    def tensor(self, holder, key, value):
+        """A Tensor in a place."""
+
+    def leave_out(self, dicts):
+        """Have dicts left out of the walk."""
+        self._kept += dicts
+        self._dicts.update(map(id, dicts))
+
+    # The walk
+
+    def item(self, holder, key, value, depth, named):
+        """What a place holds; without a holder: where nothing can be exchanged."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return
+        if kind is numpy.ndarray:
+            if holder is not None:
+                self.array(holder, key, value, named)
+        elif kind is Tensor:
+            if holder is not None:
+                self.tensor(holder, key, value)
+        else:
+            self.visit(value, depth, named)
+
+    def visit(self, value, depth=0, named=False):
+        """Look at what an object holds."""
+        known = self._seen.get(id(value))
+        kind = type(value)  # asked by issubclass: isinstance reads `__class__`, which may be code of the program
+        if depth > _DEPTH or (known is not None and (known or not named)) or len(self._seen) > _OBJECTS:
+            return
+        self._seen[id(value)] = named
+        if known is None:
+            self._kept.append(value)
+        elif not issubclass(kind, list | tuple | dict):  # seen before, but not as something that is written
+            return
+        if issubclass(kind, dict):
+            if known is None or named:
+                self.entries(value, depth, named, again=known is not None)
+        elif issubclass(kind, list):
+            if list.__len__(value) <= _ITEMS:
+                for k, item in enumerate(list.__iter__(value)):
+                    self._once(known, value, k, item, depth + 1, named)
+        elif issubclass(kind, tuple | set | frozenset):
+            base = next(one for one in (tuple, set, frozenset) if issubclass(kind, one))
+            if base.__len__(value) <= _ITEMS:
+                for item in base.__iter__(value):
+                    self.item(None, None, item, depth + 1, named)
+        elif issubclass(kind, types.FunctionType):
+            self._function(value, depth)
+        elif issubclass(kind, types.MethodType):
+            self.visit(value.__func__, depth)
+            self.item(None, None, value.__self__, depth, False)
+        elif kind is functools.partial:
+            self._partial(value, depth)
+        elif issubclass(kind, type):
+            self._class(value, depth)
+        elif issubclass(kind, staticmethod | classmethod):
+            self.visit(value.__func__, depth)
+        if not issubclass(kind, _NO_OBJECTS) and kind not in _CONTAINERS:
+            self._object(value, depth)
+
+    def _once(self, known, holder, key, value, depth, named):
+        """An item of a container; of one that was seen before only whether it is written is new."""
+        if known is None or type(value) not in (numpy.ndarray, Tensor):
+            self.item(holder, key, value, depth, named)
+        elif id(value) in self.arrays:
+            self.arrays[id(value)].named = True
+
+    def entries(self, items, depth, named=False, names=None, again=False):
+        """The items of a dict, a namespace or the attributes of an object; `names`: those that are looked at."""
+        if dict.__len__(items) > _ITEMS:
+            return
+        if names is None and not again:
+            if id(items) in self._dicts:
+                return
+            self._dicts.add(id(items))
+            self._kept.append(items)
+        if names is None:
+            pairs = list(dict.items(items))
+        else:  # of a namespace, whose names are text
+            pairs = [(name, items.get(name)) for name in names & items.keys() if name != "__builtins__"]
+        for key, value in pairs:
+            if type(value) in _PLAIN:
+                continue
+            text = type(key) is str
+            holder = items if text or is_plain(key) else None  # the hash of another may be code of the program
+            self._once(True if again else None, holder, key, value, depth + 1, named or (text and key in self._names))
+
+    def _function(self, function, depth):
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            if id(cell) in self._seen:
+                continue
+            self._seen[id(cell)] = True
+            self._kept.append(cell)
+            try:
+                value = cell.cell_contents
+            except ValueError:  # not assigned yet
+                continue
+            self.item(cell, None, value, depth + 1, name in self._names)
+        code = function.__code__
+        box = [function.__defaults__ or ()]
+        own = references(box) == 2  # the tuple is nobody else's
+        more = max(0, len(box[0]) - code.co_argcount)  # than there are parameters, which Python leaves unused
+        names = ("",) * more + code.co_varnames[code.co_argcount + more - len(box[0]) : code.co_argcount]
+        for k, value in enumerate(box[0]):
+            self.item(function if own else None, k, value, depth + 1, parameter(code, names[k]) in self._names)
+        for name, value in (function.__kwdefaults__ or {}).items():
+            self.item(function.__kwdefaults__, name, value, depth + 1, parameter(code, name) in self._names)
+        if function.__dict__:
+            self.visit(function.__dict__, depth)
+
+    def _partial(self, partial, depth):
+        self.visit(partial.func, depth)
+        code = getattr(getattr(partial.func, "__func__", partial.func), "__code__", None)
+        names = code.co_varnames[isinstance(partial.func, types.MethodType) :] if type(code) is types.CodeType else ()
+        box = [partial.args]
+        own = references(box) == 2
+        for k, value in enumerate(box[0]):
+            named = k < len(names) and parameter(code, names[k]) in self._names
+            self.item(partial if own else None, k, value, depth + 1, named)
+        for name, value in partial.keywords.items():
+            named = name in names and parameter(code, name) in self._names
+            self.item(partial.keywords, name, value, depth + 1, named)
+
+    def _class(self, cls, depth):
+        for base in cls.__mro__[:-1]:
+            module = sys.modules.get(base.__module__)
+            if module is None or not _is_a_programs(vars(module)) or (base is not cls and id(base) in self._seen):
+                continue
+            self._seen[id(base)] = False
+            self._kept.append(base)
+            for name, value in list(vars(base).items()):
+                if not name.startswith("__") and type(value) not in (types.FunctionType, property):
+                    self.item(base, name, value, depth + 1, name in self._names)
+
+    def _object(self, obj, depth):
+        wrapped = attribute(obj, "__wrapped__")  # a transform of a program's function, for one
+        if wrapped is not None and attribute(type(obj), "__wrapped__") is None:
+            self.visit(wrapped, depth)
+        cls = type(obj)
+        if cls is not types.SimpleNamespace and (
+            is_library(cls.__module__) or cls.__module__.partition(".")[0] in sys.stdlib_module_names
+        ):
+            return
+        if issubclass(cls, threading.local):
+            return
+        self.visit(cls, depth)
+        attributes = attributes_of(obj)
+        if attributes is not None:
+            self.entries(attributes, depth)
+        for member, value in slots_of(obj):
+            if value is attributes:  # of SimpleNamespace
+                continue
+            self.item((obj, member), None, value, depth + 1, member.__name__ in self._names)
+
+
+class _Return(_Walk):
     """The walk after the call: Tensors over lent memory are arrays again, wherever the program has put them (5)."""
 
     def __init__(self, memory):
@@ -72,7 +282,53 @@ class _Return(Walk):
     def tensor(self, holder, key, value):
         raw = raw_of(value)
         if id(raw) in self._memory or id(raw.base) in self._memory:
-            put(holder, key, raw)
+            _put(holder, key, raw)
+
+
+def _get(holder, key):
+    """What a place holds; None where there is no such place any more."""
+    if isinstance(holder, dict):
+        return dict.get(holder, key)
+    if isinstance(holder, list):
+        return list.__getitem__(holder, key) if key < list.__len__(holder) else None
+    if type(holder) is types.CellType:
+        try:
+            return holder.cell_contents
+        except ValueError:
+            return None
+    if type(holder) is types.FunctionType:
+        given = holder.__defaults__ or ()
+        return given[key] if key < len(given) else None
+    if type(holder) is functools.partial:
+        return holder.args[key]
+    if type(holder) is tuple:
+        try:
+            return holder[1].__get__(holder[0])
+        except AttributeError:  # deleted
+            return None
+    return vars(holder).get(key)
+
+
+def _put(holder, key, value):
+    """Have a place hold a value; no code of the program runs."""
+    if isinstance(holder, dict):
+        dict.__setitem__(holder, key, value)
+    elif isinstance(holder, list):
+        list.__setitem__(holder, key, value)
+    elif type(holder) is types.CellType:
+        holder.cell_contents = value
+    elif type(holder) is types.FunctionType:
+        given = list(holder.__defaults__)
+        given[key] = value
+        holder.__defaults__ = tuple(given)
+    elif type(holder) is functools.partial:
+        args = list(holder.args)
+        args[key] = value
+        functools.partial.__setstate__(holder, (holder.func, tuple(args), holder.keywords, vars(holder)))
+    elif type(holder) is tuple:
+        holder[1].__set__(holder[0], value)
+    else:
+        type.__setattr__(holder, key, value)
 
 
 class _Loan:
@@ -87,7 +343,7 @@ class _Loan:
 
     def find(self, waiting):
         """Lend what can be; `waiting`: the innermost frame that waits for the call, None: none is known to."""
-        walk = self._walk(Walk(self._names))
+        walk = self._walk(_Walk(self._names))
         families = _written_families(walk)
         if not families:
             return
@@ -110,7 +366,10 @@ class _Loan:
                 _note(family, reason)
 
     def _walk(self, walk):
-        walk.namespaces(self._namespaces)
+        for namespace, names in self._namespaces:
+            if not _is_a_programs(namespace):
+                continue
+            walk.entries(namespace, -1, names=names)
         for root in self._roots:
             walk.visit(root)
         return walk
@@ -119,16 +378,16 @@ class _Loan:
         """The walk with all names of the namespaces, and what the frames that wait hold."""
         frames = []
         while frame is not None:
-            if is_a_programs(frame.f_globals):
+            if _is_a_programs(frame.f_globals):
                 frames.append(frame)
             frame = frame.f_back
-        walk = Walk(self._names)
+        walk = _Walk(self._names)
         # Before Python 3.13 this is a dict that the frame keeps, with a second reference to each variable.
         spaces = [frame.f_locals for frame in frames]
         walk.leave_out([space for frame, space in zip(frames, spaces, strict=True) if space is not frame.f_globals])
         self._walk(walk)
         for namespace in (*[namespace for namespace, _ in self._namespaces], *[f.f_globals for f in frames]):
-            if is_a_programs(namespace):
+            if _is_a_programs(namespace):
                 walk.entries(namespace, -1, names=namespace.keys())
         walk.entries(vars(builtins), -1, names={"_"})  # what an interactive session showed last
         for frame, space in zip(frames, spaces, strict=True):
@@ -142,7 +401,7 @@ class _Loan:
                 if type(value) is numpy.ndarray:
                     found = walk.arrays.get(id(value))
                     if found is None:
-                        found = walk.arrays[id(value)] = Found(value)
+                        found = walk.arrays[id(value)] = _Found(value)
                     if code.co_flags & inspect.CO_OPTIMIZED:
                         found.frames += (name not in uncounted) + _SNAPSHOTS
                 else:
@@ -159,7 +418,7 @@ class _Loan:
         try:
             for found, array in zip(family, arrays, strict=True):
                 for holder, key in found.places:
-                    put(holder, key, array)
+                    _put(holder, key, array)
         except (AttributeError, TypeError):  # of a compiled class, for one
             return "a place that holds it can't be written"
         for found, array in zip(family, arrays, strict=True):
@@ -172,7 +431,7 @@ class _Loan:
         for loan in made:
             self._lent.append(loan)
             for holder, key in loan[2]:
-                put(holder, key, loan[1])
+                _put(holder, key, loan[1])
         return ""
 
     def back(self):
@@ -182,17 +441,22 @@ class _Loan:
         given = {id(shown): array for array, shown, _ in self._lent}
         for _, _, places in self._lent:
             for holder, key in places:
-                held = get(holder, key)
+                held = _get(holder, key)
                 if type(held) is not Tensor:
                     continue
                 if id(held) in given:
-                    put(holder, key, given[id(held)])
+                    _put(holder, key, given[id(held)])
                 elif held.ndim and type(raw_of(held)) is numpy.ndarray:  # another array, which the call has made
                     hand_back(held)
-                    put(holder, key, raw_of(held))
+                    _put(holder, key, raw_of(held))
         for _, shown, _ in self._lent:
             hand_back(shown)
         self._walk(_Return(self._memory))
+
+
+def _is_a_programs(namespace):
+    """Whether a namespace is a program's, and none of numpy.polynomial, whose arrays are constants."""
+    return adoptable(namespace) and (namespace.get("__name__") or "").partition(".")[0] != "numpy"
 
 
 def _owner(array):
@@ -257,7 +521,7 @@ def _may_be_garbage(family):
 
 
 def _note_held(families):
-    if len(_held) > ITEMS:
+    if len(_held) > _ITEMS:
         _held.clear()
     _held.update(_references_to(family) for family in families if _unfit(family) == _UNKNOWN)
 
@@ -317,7 +581,7 @@ def _tuple_with(array, frame):
     return ""
 
 
-def transforms_are_whole():
+def _transforms_are_whole():
     """Whether each transform that runs follows an adopted call and no code beside it: (4)."""
     traces = list(RUNNING.values())
     if not traces or len(traces) != running_here() or traces[0].nested or traces[0].alias:
@@ -336,7 +600,7 @@ def transforms_are_whole():
 
 def _reason_of_call():
     """Why no array is lent to the call that begins; "" where some may be."""
-    if not transforms_are_whole():
+    if not _transforms_are_whole():
         return (
             "not in this call: other code than that of an adopted transform, or a Tensor that requires grad among the "
             "arguments, could want its gradient afterwards"

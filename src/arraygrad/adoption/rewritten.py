@@ -45,7 +45,6 @@ from arraygrad.adoption.filled_caches import (
     item,
     key_made,
     looked_up,
-    not_asked_for,
     text_made,
 )
 from arraygrad.adoption.fresh import fresh, references, references_shown, set_counts
@@ -69,7 +68,7 @@ _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 _FRESH, _METHOD = "arraygrad: fresh", "arraygrad: method"
 _KEY, _ITEM, _LOOK = "arraygrad: key", "arraygrad: item", "arraygrad: look"
 _TEXT = "arraygrad: text of a key"
-_IN, _NOT_IN = "arraygrad: in", "arraygrad: not in"
+_IN = "arraygrad: in"
 _CUT, _ASKED = "arraygrad: cut", "arraygrad: asked"
 _RANDOM = ("random", "numpy.random")  # how the module is named
 _WHOLE = frozenset("ceil fix floor int int32 int64 rint round trunc".split())  # functions that make whole numbers
@@ -138,7 +137,6 @@ _IN_PLACE_OF = {
     _LOOK: looked_up,
     _TEXT: text_made,
     _IN: asked_for,
-    _NOT_IN: not_asked_for,
     _CUT: _digits_kept,
     _ASKED: asked,
 }
@@ -598,8 +596,8 @@ class _Change(ast.NodeTransformer):
         self.generic_visit(node)
         if known is None:
             return node
-        name = _IN if isinstance(node.ops[0], ast.In) else _NOT_IN
-        return self._called(name, node, [known[1], node.left, *node.comparators])
+        found = self._called(_IN, node, [known[1], node.left, *node.comparators])
+        return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
 
     def visit_If(self, node):
         cache = self.tests.get(id(node.test))

@@ -1,6 +1,6 @@
 """Values of recorded Tensors that become Python numbers: refused, warned of, or kept in the graph.
 
-May import: core.adopted, core.containers, core.convert, core.inplace, core.number_kinds, core.tensor,
+May import: core.adopted, core.containers, core.convert, core.inplace, core.operands, core.tensor,
 autograd.equal_by_chance, autograd.grad_mode, autograd.graph, autograd.keys, autograd.let_go, autograd.number_texts,
 autograd.of_arrays, autograd.of_libraries, autograd.of_python, autograd.of_scipy, autograd.source_locations, the
 standard library. `arraygrad` exports the names.
@@ -59,7 +59,7 @@ from arraygrad.autograd.source_locations import (
 from arraygrad.core.adopted import note_text
 from arraygrad.core.convert import RUNNING, running_here
 from arraygrad.core.inplace import as_scalar, is_scalar
-from arraygrad.core.number_kinds import WIDER
+from arraygrad.core.operands import WIDER
 from arraygrad.core.tensor import Tensor, gradient_edge
 
 __all__ = ["number_policy", "set_number_policy", "stop_gradient"]

@@ -12,14 +12,7 @@ cdef extern from "adopted.hpp" nogil:
 cdef extern from "adopted.hpp" namespace "arraygrad" nogil:
     bint any_adopted() noexcept
     void count_adopted(int by) noexcept
-    void count_made(int by) noexcept
-    long long made_tensors              # how many Tensors that adopted calls have made are alive
-    unsigned char calls_number          # of the adopted calls that run, or that ran last
 
-# Calls that have left Tensors in places of the program, for `settle`: adoption/kept.py.
-cdef list waiting_kept
-
-cdef int settle() except -1
 cdef object class_of(TensorBase t)
 cdef object asked(TensorBase t, str name, object value)
 cdef object asked_shape(TensorBase t)

@@ -47,41 +47,6 @@ cdef extern from "Python.h":
     PyObject* PyDict_GetItem(object d, object key)
 
 
-cdef list waiting_kept = []
-KEPT = waiting_kept
-cdef object _settle = None              # see set_settling
-
-
-def set_settling(function):
-    """Have `function()` look through the calls in KEPT (arraygrad.adoption.kept)."""
-    global _settle
-    _settle = function
-
-
-cdef int settle() except -1:
-    """Have places of the program hold plain values again, where no transform runs on this thread."""
-    if not thread_state().transforms:
-        _settle()
-    return 0
-
-
-def is_made(TensorBase t not None):
-    """Whether an adopted call that is over has made a Tensor."""
-    return t.made != 0 and not (any_adopted() and t.made == calls_number)
-
-
-def note_as_made(TensorBase t not None):
-    """Have a Tensor count as made by the adopted calls that run."""
-    if not t.made:
-        t.made = calls_number
-        count_made(1)
-
-
-def calls_run():
-    """Whether an adopted call runs on any thread."""
-    return any_adopted()
-
-
 def set_answers(module):
     """Have `module` answer (arraygrad.adoption.tensor_answers)."""
     global _answers

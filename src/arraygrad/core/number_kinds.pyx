@@ -18,12 +18,10 @@ from cpython.object cimport PyObject
 from arraygrad.core.operands cimport is_like_scalar
 from arraygrad.core.value cimport Backend, TensorBase, is_tensor
 
+from arraygrad.core.operands import WIDER
+
 cdef extern from "adopted.hpp" nogil:
     PyObject* arraygrad_adopting
-
-
-# The double precision of each dtype that is narrower.
-WIDER = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
 
 
 cdef inline bint is_number(object x) noexcept:

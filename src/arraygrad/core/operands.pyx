@@ -14,6 +14,9 @@ cdef extern from "Python.h":
     int Py_EnterRecursiveCall(const char* where) except *       # not zero is an error: 1 or -1
     void Py_LeaveRecursiveCall()
 
+# The double precision of each dtype that is narrower.
+WIDER = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
+
 # Note [Operands of other classes]
 # ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # An operator on a Tensor and something that is neither a number nor an array follows NumPy's ndarray:
@@ -401,7 +404,7 @@ cdef GradMeta widest(list metas):
 
 
 cdef bint is_narrow(GradMeta meta) except -1:
-    return str(meta.dtype).rpartition(".")[2] in ("float32", "float16", "complex64")
+    return str(meta.dtype).rpartition(".")[2] in WIDER
 
 
 cdef int collect(object items, list ours, list others) except -1:
@@ -420,6 +423,7 @@ cdef int collect(object items, list ours, list others) except -1:
             if not backend.scalars:
                 others.append(backend.meta(item))
     return 0
+
 
 cdef tuple numbers_moved(object items, Backend backend, GradMeta like):
     """The items with each Tensor over NumPy, also in lists, as it stands beside an array of metadata `like`."""

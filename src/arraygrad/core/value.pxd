@@ -119,7 +119,6 @@ cdef class TensorBase:
     cdef unsigned char is_grad      # was some Tensor's .grad, and so may be part of a cycle
     cdef unsigned char keyed        # was hashed by its value: Note [Keys that are equal]
     cdef unsigned char python       # is a Python number in a plain call: Note [Python's numbers] in number_kinds.pyx
-    cdef unsigned char made         # 0, or the number of the adopted calls that made it: see adopted.hpp
     cdef void* accumulator          # this leaf's AccumulateGrad (borrowed, cleared when that dies), or NULL
     cdef Extra extra                # None for most
     cdef object __weakref__

@@ -36,10 +36,6 @@ cdef extern from "tensor_freelist.hpp" namespace "arraygrad":
     PyObject* take_result(double x, GradMeta meta, TensorBase kind) noexcept
     void drop_results(destructor free_tensor, TensorBase kind) noexcept
 
-cdef extern from "adopted.hpp" namespace "arraygrad":
-    void note_made(TensorBase t) noexcept
-    void note_gone(TensorBase t) noexcept
-
 ctypedef object (*newfunc)(PyTypeObject*, PyObject*, PyObject*)
 
 cdef dict _backends = {}                # array type -> Backend
@@ -580,7 +576,6 @@ cdef void end_tensor(PyObject* t) noexcept:
     """Let the Value forget the Tensor that shows it. As Tensor's, too, which adds nothing: see end_value."""
     cdef PyObject* v = <PyObject*>(<TensorBase>t).value
     cdef Section section
-    note_gone(<TensorBase>t)
     if keep_tensor(<TensorBase>t):
         return
     if v != <PyObject*>None and (<Value>v).tensor == <void*>t:
@@ -606,7 +601,6 @@ def set_tensor_type(type cls):
 cdef TensorBase make_tensor():
     cdef TensorBase t = <TensorBase>_new_tensor(tensor_type, <PyObject*>_no_arguments, NULL)
     untrack(<PyObject*>t)
-    note_made(t)
     return t
 
 
@@ -631,7 +625,6 @@ cdef TensorBase number_tensor(double x, GradMeta meta):
         return new_tensor(meta.ops.number(x), meta)
     t = <TensorBase>kept
     Py_DECREF(t)                        # the reference that it had
-    note_made(t)
     return t
 
 

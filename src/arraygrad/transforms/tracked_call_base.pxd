@@ -23,7 +23,6 @@ cdef class TrackedCallBase:
 
     cdef int begin(self, object name, object function, tuple args, object argnums) except -1
     cdef int make(self, dict kwargs, bint has_aux, bint check) except -1
-    cdef int make_results(self, dict kwargs, bint has_aux, bint check) except -1
     cdef object follow(self, Py_ssize_t i, object leaf)
     cpdef object follow_array(self, Py_ssize_t i, object raw, int kind)
     cpdef int note(self, int kind, object meta, object handed) except -1

@@ -11,7 +11,6 @@ cimport cython
 
 import numpy
 
-from arraygrad.core.adopted cimport settle, waiting_kept
 from arraygrad.core.apply cimport apply_op
 from arraygrad.core.containers cimport flatten_into, leaf_structure, unflatten_from
 from arraygrad.core.decisions cimport decisions_in, watch_decisions
@@ -182,8 +181,6 @@ cdef class TrackedCallBase:
         cdef Py_ssize_t i
         cdef bint all_of_them
         cdef list leaves = []
-        if waiting_kept:
-            settle()
         self.name = name
         self.function = function
         self.single = isinstance(argnums, int)
@@ -299,14 +296,6 @@ cdef class TrackedCallBase:
         return self
 
     cdef int make(self, dict kwargs, bint has_aux, bint check) except -1:
-        """See `make_results`; afterwards the program has plain values in its places."""
-        try:
-            self.make_results(kwargs, has_aux, check)
-        finally:
-            if waiting_kept:
-                settle()
-
-    cdef int make_results(self, dict kwargs, bint has_aux, bint check) except -1:
         """Call the function with recording on and look at what it returned.
 
         `check=False` leaves `check_result` out.
@@ -681,11 +670,7 @@ cdef class Evaluated:
         gradients = tracked.plain_gradient()
         if gradients is None:
             gradients = self.pulled(tracked)
-        value = tracked.value() if self.with_value else None
-        auxiliary = tracked.auxiliary() if self.has_aux else None
-        if waiting_kept:                        # for functions that backward has called
-            tracked = None
-            settle()
         if not self.with_value:
-            return (gradients, auxiliary) if self.has_aux else gradients
-        return ((value, auxiliary), gradients) if self.has_aux else (value, gradients)
+            return (gradients, tracked.auxiliary()) if self.has_aux else gradients
+        value = tracked.value()
+        return ((value, tracked.auxiliary()), gradients) if self.has_aux else (value, gradients)

@@ -26,9 +26,12 @@ LAWS = {
 }  # fmt: skip
 MOVES = (
     "{}.choice(x, 4)", "{}.choice(x, 2, replace=False)", "{}.permutation(x * x)",
-    "{}.permutation(np.outer(x, x))[0]", "{}.choice(x)",
+    "{}.permutation(np.outer(x, x))[0]", "{}.choice(x)", "shuffled({}, [x[0], x[1] * x[2], x[2]])",
+    "shuffled({}, [x, x * x, 2.0 * x])", "shuffled({}, x * x)", "shuffled({}, np.outer(x, x))",
+    "{}.permutation([x[2], x[0] * x[1], x[1]])",
 )  # fmt: skip
 HEAD = "import numpy as np\nfrom scipy import stats\nclass Holder: pass\n"
+HEAD += "def shuffled(rng, y):\n    rng.shuffle(y)\n    return np.array(y) * np.arange(1.0, 4.0)\n"
 
 
 def one_of(rng, choices):
