@@ -111,6 +111,16 @@ PROGRAMS = {
     "padded": lambda x: np.pad(M * x, 1, mode="reflect") * np.tile(x[:1], 5),
     "norms": lambda x: np.linalg.norm(M * x, axis=0) * np.linalg.norm(x),
     "differences": lambda x: np.diff(M * x, axis=0) + np.roll(x, 1),
+    "elements in their order": lambda x: np.exp(M[0] * (x * x))[None, :, None][0, ..., 0][:][::1],
+    "elements in another order": lambda x: np.exp(M[0] * x)[::-1][None, ::-1][0] * np.sin(x),
+    "elements and their squares": lambda x: np.sin(x) + x * x + np.exp(x) * x,
+    "elements beside all": lambda x: np.sin(x) * np.sum(x * x) + x,
+    "reshaped elements": lambda x: np.reshape(np.sin(x), (3, 1)).T.copy()[0].astype(np.float64),
+    "row times matrix": lambda x: np.tanh(x[None] @ M.T),
+    "matrix times column": lambda x: np.tanh(M @ (x * x)[:, None])[:, 0],
+    "matrix times columns": lambda x: np.tanh(M @ (x[:, None] * M[:2].T)),
+    "triangle": lambda x: np.tril(np.exp(M[:3] * x)),
+    "matrix of x times x": lambda x: np.exp((M * x) @ x) + M @ np.sin(x),
     "a constant row": lambda x: np.stack([x[0] * 0.0 + 1.0, x[1]]),
 }
 
@@ -139,6 +149,55 @@ def test_rows_together_are_those_made_one_by_one(name, dtype, single_runs):
     assert found.dtype == expected.dtype
     assert found.flags.writeable
     np.testing.assert_allclose(found, expected, rtol=1e-5 if dtype == "float32" else 1e-13, atol=1e-6)
+
+
+INFINITE = {
+    "a weight": lambda x: x * np.array([np.inf, 2.0, 3.0]),
+    "a weight that is nan": lambda x: np.sin(x) * np.array([1.0, np.nan, 3.0]),
+    "an element of a matrix": lambda x: np.where(M == M[1, 1], np.inf, M) @ x,
+    "an element of a matrix of columns": lambda x: np.where(M == M[1, 1], np.inf, M) @ (x * x)[:, None],
+    "a slope": lambda x: np.sqrt(x - x[0]),
+    "a slope that meets zero": lambda x: (np.sqrt(x - x[0])) * np.array([0.0, 1.0, 2.0]),
+    "an overflow": lambda x: np.exp(1000.0 * x),
+    "squares that overflow": lambda x: x * 1e200,
+}
+
+
+@pytest.mark.parametrize("name", INFINITE)
+def test_rows_beside_infinities_are_those_made_one_by_one(name):
+    """0 * inf is nan, in each row: an identity matrix has zeros to meet it."""
+    x = np.array([0.3, 0.7, 0.5])
+    transformed = ag.jacobian(INFINITE[name])
+    with np.errstate(all="ignore"):
+        found, expected = transformed(x), one_by_one(transformed, x)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_jacobian_shares_no_memory(name):
+    """Neither with the argument, nor with what the function holds, nor with the block of another argument."""
+    x, y = np.array([0.3, 0.7, 0.5]), np.array([0.4, 0.2, 0.6])
+    blocks = ag.jacobian(lambda x, y: PROGRAMS[name](x + y), argnums=(0, 1))(x, y)
+    for i, block in enumerate(blocks):
+        others = [x, y, M, V, T, *blocks[:i]]
+        assert not any(np.shares_memory(block, other) for other in others)
+    kept = [block.copy() for block in blocks]
+    again = ag.jacobian(lambda x, y: PROGRAMS[name](x + y), argnums=(0, 1))(x, y)
+    for block in again:
+        block[...] = 7.0
+    for block, before in zip(blocks, kept, strict=True):
+        np.testing.assert_array_equal(block, before)
+
+
+@pytest.mark.parametrize("f", [lambda x: np.exp(M @ x), lambda x: np.sum(np.log(1.0 + np.exp(M @ x)))])
+def test_rows_of_an_identity_are_kept_as_its_diagonal(f, monkeypatch):
+    """A product of two matrices is what they would cost otherwise."""
+    made = []
+    zeros = np.zeros
+    monkeypatch.setattr(np, "zeros", lambda *args, **kwargs: made.append(args) or zeros(*args, **kwargs))
+    transformed = ag.jacobian(f) if f(V).ndim else ag.hessian(f)
+    transformed(V)
+    assert not made
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in ("astype",)])

@@ -27,7 +27,8 @@ from arraygrad.program.plain import PLAIN, plain_call
 from arraygrad.program.values import Batched, run
 
 __all__ = [
-    "behind_rows", "getitem", "getitem_adjoint", "is_region", "put", "take", "take_adjoint", "take_along_axis_adjoint",
+    "behind_rows", "getitem", "getitem_adjoint", "is_region", "keeps_order", "put", "take", "take_adjoint",
+    "take_along_axis_adjoint",
 ]  # fmt: skip
 
 
@@ -37,6 +38,12 @@ def is_region(key: Any) -> bool:
         part is None or part is Ellipsis or type(part) is slice or type(part) is int
         for part in (key if type(key) is tuple else (key,))
     )
+
+
+def keeps_order(key: Any) -> bool:
+    """Whether a key takes a region, and its elements in their order: no slice runs backwards."""
+    parts = key if type(key) is tuple else (key,)
+    return is_region(key) and not any(type(part) is slice and (part.step or 1) < 0 for part in parts)
 
 
 def behind_rows(key: Any) -> tuple:

@@ -13,7 +13,14 @@
 # (3) So does any error of floating point. What a rule makes of infinities and 0 / 0, and which warnings it gives, is
 #     thus always what it does in a run of its own.
 # (4) `rows` bounds how many runs go together, so that their gradients stay in the cache.
+# (5) The cotangents of all elements of a result are the rows of an identity matrix. Behind operations on single
+#     elements, and views that keep their order, row i is zero but for element i: a `Diagonal` holds these elements, and
+#     the rules run on it as on one row. A product of a matrix and a vector makes of it the matrix with scaled rows.
+#     Other operations get it written out. What is not finite could be 0 * inf elsewhere in its row: (2).
 # set_batched_runs(False) turns it off. Guarded by tests/transforms/test_batched_runs.py.
+from cpython.ref cimport Py_REFCNT
+from libc.math cimport isfinite
+
 import numpy
 
 from arraygrad.core.saved_numbers cimport spell_out
@@ -33,7 +40,7 @@ from arraygrad.engine.node cimport (
 from arraygrad.program.form cimport Plans
 
 from arraygrad.batches.derive import ALONE, namespace
-from arraygrad.batches.keys import behind_rows, is_region
+from arraygrad.batches.keys import behind_rows, is_region, keeps_order
 from arraygrad.batches.rules import PLANS, pull
 from arraygrad.program.values import Batched
 from arraygrad.core.nodes import at_precision
@@ -68,6 +75,40 @@ cdef double most_nodes(Py_ssize_t n) except -1:
     if _mode == "always" or n * RUN_NODE >= BATCH_NODE:
         return 1e18
     return max(0.0, (n * RUN - BATCH) / (BATCH_NODE - n * RUN_NODE))
+
+
+# Views whose gradient has the elements of theirs in the same order.
+cdef frozenset IN_ORDER = frozenset(["_copy", "_identity", "astype", "expand_dims", "reshape", "squeeze"])
+
+
+cdef class Diagonal:
+    """Gradients of as many runs as there are elements: that of run i is zero but for element i, `values[i]`."""
+    cdef object values      # an array of a gradient's shape
+
+    cdef object written(self):
+        """All gradients, an array (n, *shape)."""
+        cdef Py_ssize_t n = self.values.size
+        rows = numpy.zeros(n * n, dtype=self.values.dtype)
+        rows[::n + 1] = self.values.ravel()
+        return rows.reshape((n, *self.values.shape))
+
+
+cdef Diagonal diagonal_of(object values):
+    cdef Diagonal made = Diagonal.__new__(Diagonal)
+    made.values = values
+    return made
+
+
+cdef object written(object g):
+    """Gradients of all runs, a Diagonal's too, as an array."""
+    return (<Diagonal>g).written() if isinstance(g, Diagonal) else g
+
+
+cdef object finite(object values):
+    """The values; FloatingPointError if one is infinite or nan, or the sum of squares is."""
+    if not isfinite(<double>numpy.vdot(values, values)):
+        raise FloatingPointError
+    return values
 
 
 cdef class Batch:
@@ -154,12 +195,12 @@ cdef class Batch:
         op = <Op>node.op
         return op.name not in ALONE and not (op.keeps_args and node.flags & NODE_ASIDE)     # no parameters, then
 
-    def pull(self, cotangents):
-        """Per edge the gradients of all runs (None: zero), for cotangents of shape (n, *shape of out).
+    def pull(self, Py_ssize_t start, Py_ssize_t stop):
+        """Per edge the gradients of the elements start to stop of `out`, an array (stop - start, ...) (None: zero).
 
-        None: make them one by one.
+        None: make them one by one. An array that nothing else holds comes as it is, others as copies.
         """
-        cdef dict waiting = {self.root: cotangents}
+        cdef dict waiting = {self.root: self.cotangents(start, stop)}
         cdef set owned = set()
         cdef Node node
         cdef list found
@@ -172,13 +213,30 @@ cdef class Batch:
                     g = waiting.pop(node, None)
                     if g is not None:
                         owned.discard(node)
-                        self.run(node, g, len(cotangents), waiting, owned)
+                        self.run(node, g, stop - start, waiting, owned)
         except Exception:       # the runs one by one say what it is
             return None
         found = [None] * self.n_edges
+        g = None
         for node, place in self.targets.items():
-            found[place] = waiting.get(node)
+            g = waiting.pop(node, None)
+            if isinstance(g, Diagonal):
+                g = written(g)
+            if g is not None and (Py_REFCNT(g) > 1 or g.base is not None or not g.flags.c_contiguous):
+                g = numpy.array(g, order="C")
+            found[place] = g
+            g = None
         return found
+
+    cdef object cotangents(self, Py_ssize_t start, Py_ssize_t stop):
+        cdef GradMeta meta = self.root.meta_at(0)
+        cdef tuple shape = meta.shape_tuple()
+        cdef Py_ssize_t size = size_of(meta)
+        if start == 0 and stop == size:
+            return diagonal_of(numpy.ones(shape, dtype=meta.dtype))
+        rows = numpy.zeros((stop - start, size), dtype=meta.dtype)
+        rows.ravel()[start::size + 1] = 1
+        return rows.reshape((stop - start, *shape))
 
     cdef int run(self, Node node, object g, Py_ssize_t n, dict waiting, set owned) except -1:
         """Run the rules of a node."""
@@ -205,6 +263,7 @@ cdef class Batch:
         cdef list shapes, dtypes, found, args
         cdef tuple extra
         if op.sequence >= 0:
+            g = written(g)
             shapes, dtypes = [], []
             for k in range(node.n_edges):
                 child = node.edge_node(k)
@@ -224,17 +283,50 @@ cdef class Batch:
             child = node.edge_node(k)
             if child is None or not self.needed[child]:
                 continue
+            if isinstance(g, Diagonal):
+                r = self.of_diagonal(node, op, k, <Diagonal>g, child)
+                if r is not None:
+                    self.deliver(child, r, waiting, owned)
+                    continue
+                g = written(g)
             if op.name == "_getitem" and is_region(node.args[1]):
                 self.add_region(child, g, behind_rows(node.args[1]), n, waiting, owned)
                 continue
-            meta = child.meta_at(0)
-            args = self.arguments(node, op, k, g, n)
-            extra = (n, meta.shape_tuple(), meta.dtype, False)
-            found = plans.replayed(op, k, args, extra)
-            r = found[0] if found is not None else pull(op, k, args, *extra)
+            r = self.of_rule(node, op, k, g, n, child)
             if r is not None:
                 self.deliver(child, r, waiting, owned)
         return 0
+
+    cdef object of_rule(self, OpNode node, Op op, Py_ssize_t k, object g, Py_ssize_t n, Node child):
+        """What the rule of input k makes of the gradients of n runs."""
+        cdef GradMeta meta = child.meta_at(0)
+        cdef list args = self.arguments(node, op, k, g, n)
+        cdef tuple extra = (n, meta.shape_tuple(), meta.dtype, False)
+        cdef list found = plans.replayed(op, k, args, extra)
+        return found[0] if found is not None else pull(op, k, args, *extra)
+
+    cdef object of_diagonal(self, OpNode node, Op op, Py_ssize_t k, Diagonal g, Node child):
+        """The gradients of input k for a Diagonal's: a Diagonal, or an array; None where they are to be written out."""
+        cdef GradMeta own = node.meta_at(0), meta = child.meta_at(0)
+        cdef tuple shape = own.shape_tuple(), behind = meta.shape_tuple()
+        cdef Py_ssize_t what, index
+        if op.elementwise and shape == behind or op.name in IN_ORDER and size_of(own) == size_of(meta):
+            r = self.of_rule(node, op, k, g.values[numpy.newaxis], 1, child)
+            return None if r is None else diagonal_of(finite(r).reshape(behind))
+        if op.name == "_getitem" and size_of(own) == size_of(meta) and keeps_order(node.args[1]):
+            return diagonal_of(g.values.astype(meta.dtype, copy=False).reshape(behind))
+        if op.name != "matmul" or len(shape) != len(behind) or len(shape) > 2 or (
+                len(shape) == 2 and (shape[k] != 1 or behind[k] != 1)):
+            return None
+        for what, index in <tuple>op.plans[k]:
+            if what == PLAN_SAVED:
+                matrix = unpack(node, op, index, <Backend>own.ops, own, False)
+                if type(matrix) is not numpy.ndarray or matrix.ndim != 2:
+                    return None
+                rows = g.values.reshape((-1, 1)) * (matrix if k else matrix.T)
+                rows = finite(rows.astype(meta.dtype, order="C", copy=False))
+                return rows if len(behind) == 1 else rows.reshape((len(rows), *behind))
+        return None
 
     cdef list arguments(self, OpNode node, Op op, Py_ssize_t k, object g, Py_ssize_t n):
         """What the rule of input k asks for, in order."""
@@ -262,7 +354,7 @@ cdef class Batch:
     cdef int add_region(self, Node child, object g, object region, Py_ssize_t n, dict waiting, set owned) except -1:
         """What reading a region sends back: it joins the gradient that waits."""
         cdef GradMeta meta = child.meta_at(0)
-        cdef object whole = waiting.get(child)
+        cdef object whole = written(waiting.get(child))
         if whole is None or child not in owned:
             made = numpy.zeros((n, *meta.shape_tuple()), dtype=meta.dtype)
             if whole is not None:
@@ -277,10 +369,12 @@ cdef class Batch:
         cdef object before = waiting.get(child)
         if before is None:
             waiting[child] = r
+        elif isinstance(before, Diagonal) and isinstance(r, Diagonal):
+            waiting[child] = diagonal_of((<Diagonal>before).values + (<Diagonal>r).values)
         elif child in owned:
-            numpy.add(before, r, before)
+            numpy.add(before, written(r), before)
         else:
-            waiting[child] = before + r
+            waiting[child] = written(before) + written(r)
             owned.add(child)
         return 0
 

@@ -114,21 +114,19 @@ def _rows_together(tracked, index, out_meta, chunk_size, done):
     parts = []
     for start in range(0, size, batch.rows):
         stop = min(start + batch.rows, size)
-        cotangents = np.zeros((stop - start, size), out_meta.dtype)
-        cotangents[np.arange(stop - start), np.arange(start, stop)] = 1
-        parts.append(batch.pull(cotangents.reshape((stop - start, *out_meta.shape))))
+        parts.append(batch.pull(start, stop))
         if parts[-1] is None:
             return None
         if done is not None:
             done(stop - start)
     blocks = []
     for (kind, meta), pieces in zip(tracked.live(), zip(*parts, strict=True), strict=True):
-        shape = out_meta.shape + meta.shape
         if pieces[0] is None:
             blocks.append(_zeros(tracked, kind, meta, out_meta.shape))
         else:
             whole = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-            blocks.append(give_back(kind, np.array(whole.reshape(shape), order="C"), None))
+            shape = out_meta.shape + meta.shape
+            blocks.append(give_back(kind, whole if whole.shape == shape else whole.reshape(shape), None))
     return blocks
 
 
