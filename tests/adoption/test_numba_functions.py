@@ -5,6 +5,8 @@ closure) x whether an argument requires grad x whether it was compiled before. N
 what Numba has compiled.
 """
 
+import concurrent.futures
+import functools
 import math
 import warnings
 from math import exp
@@ -62,6 +64,61 @@ def test_a_first_call_in_an_adopted_call_compiles_what_a_plain_one_compiles(made
     assert len(function.signatures) == 1
     ag.adopt.clear()
     assert function(2) == pytest.approx(plain(2), rel=1e-12)
+
+
+class Holder:
+    def __init__(self, function):
+        self.function = function
+
+
+def held_by_a_primitive(function):
+    p = ag.primitive(function)
+    p.defvjp(lambda ans, x: lambda g: g * 0.0)
+    return p
+
+
+def held_by_an_object(function):
+    return lambda x: Holder(function).function(x)
+
+
+# What calls a function of Numba's that no name of the program's code holds.
+HOLDERS = {
+    "a primitive": held_by_a_primitive,
+    "an object": held_by_an_object,
+    "a dict": lambda function: lambda x, held={"f": function}: held["f"](x),
+    "a partial function": lambda function: functools.partial(function),
+    "map": lambda function: lambda x: next(map(function, [x])),
+    "the function that compiles": lambda function: lambda x: (function.compile((numba.float64,)), function(x))[1],
+    "another thread": lambda function: lambda x: on_another_thread(function, x),
+}
+
+
+def on_another_thread(function, x):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(function, x).result()
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize("made", MADE)
+def test_a_function_that_something_holds_is_compiled_over_the_real_things(made, holder):
+    function, plain = MADE[made](), MADE[made]().py_func
+    call = HOLDERS[holder](function)
+    assert ag.grad(lambda x: x * call(0.5))(1.5) == pytest.approx(plain(0.5), rel=1e-12)
+    assert function(0.25) == pytest.approx(plain(0.25), rel=1e-12)
+    assert function.nopython_signatures
+    assert function.py_func is function._compiler.py_func
+
+
+@pytest.mark.parametrize("holder", ["a primitive", "an object"])
+def test_a_function_that_numba_can_not_compile_is_the_programs_own_again(holder):
+    @numba.njit
+    def broken(x):
+        return np.sin(x) + "text"
+
+    call = HOLDERS[holder](broken)
+    with pytest.raises(numba.core.errors.TypingError):
+        ag.grad(lambda x: x * call(0.5))(1.5)
+    assert broken.py_func is broken._compiler.py_func
 
 
 @pytest.mark.parametrize("made", MADE)

@@ -152,7 +152,8 @@ def _look_for_libraries():
     global _modules
     if len(sys.modules) != _modules:
         _modules = len(sys.modules)
-        if scipy_names.refresh() | cupy_names.refresh() | compiled_names.refresh() | text_names.refresh():
+        refreshed = [one.refresh() for one in (scipy_names, cupy_names, compiled_names, text_names, numba_names)]
+        if any(refreshed):
             forgetting(forget)
 
 

@@ -8,7 +8,9 @@ Note [Compiled functions]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
 (1) Numba reads the globals and the closure of a function when it first compiles it for some types, and keeps what it
     made of them. While an adopted call runs, on any thread, these may hold stand-ins. So Numba is given a function of
-    the same code over the real things while it compiles: also for the functions of Numba's that this one calls.
+    the same code over the real things while it compiles: also for the functions of Numba's that this one calls. Numba
+    says itself when it compiles a function (the event numba:compile), so that it need not be called by a name that
+    adoption exchanges: an object, a primitive or a solver may hold it. Ufuncs have no such event.
 (2) Called without a gradient among its arguments, the compiled function runs on plain arrays. A Tensor among them is
     handed over as a copy of its array; if the function has written it, the Tensor is written, as by `t[...] = copy`.
 (3) Called with a Tensor that requires grad, the Python function runs, and is recorded. A warning tells once that
@@ -44,15 +46,42 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.plainly import set_compiled
 from arraygrad.numpy_api.rearranging import Vectorize
 
-__all__ = ["install"]
+__all__ = ["install", "refresh"]
 
 _compiling = threading.RLock()  # functions over the real things are in place
+_listening: list = []  # the listener to Numba's events
 
 
 def install():
     """Have what stands in for functions that Numba compiles made when adoption meets them."""
     MAKERS.append(_pair)
     set_compiled(_ufunc_made)
+
+
+def refresh():
+    """Listen to Numba's compilations (1) from when the program has loaded it. False: nothing new stands in."""
+    events = sys.modules.get("numba.core.event")
+    if events is not None and not _listening and _dispatchers():
+        _listening.append(_listener(events))
+        events.register("numba:compile", _listening[0])
+    return False
+
+
+def _listener(events):
+    class Compilations(events.Listener):
+        """Has each function of Numba's be over the real things while it is compiled. Numba's lock is held."""
+
+        def __init__(self):
+            self.begun = []
+
+        def on_start(self, event):
+            self.begun.append(_over_the_real(event.data["dispatcher"]))
+            self.begun[-1].__enter__()
+
+        def on_end(self, event):
+            self.begun.pop().__exit__(None, None, None)
+
+    return Compilations()
 
 
 def _ufunc_made(ufunc):
@@ -65,6 +94,7 @@ def _pair(value):
     """(the dispatcher, what stands in for it) for a function that Numba compiles, else None."""
     if "numba" not in sys.modules:
         return None
+    refresh()
     for kinds, made in ((_dispatchers(), _Compiled), (_kinds("dufunc.DUFunc"), _OfElements),
                         (_kinds("gufunc.GUFunc"), _OfParts), (_callbacks(), _Callback)):  # fmt: skip
         if kinds and isinstance(value, kinds):
@@ -87,7 +117,7 @@ def _callbacks():
 def _dispatchers():
     """The classes of Numba's functions, () where the program has not loaded it."""
     module = sys.modules.get("numba.core.dispatcher")
-    return () if module is None else (module.Dispatcher,)
+    return (module.Dispatcher,) if hasattr(module, "Dispatcher") else ()
 
 
 def _note(function, frame):
@@ -122,13 +152,13 @@ class _Compiled(_OfNumba):
 
     def __call__(self, *args, **kwargs):
         if not is_on():
-            return _called(self._real, args, kwargs)
+            return self._real(*args, **kwargs)
         leaves, structure = flatten((args, kwargs))
         tensors = [(i, leaf) for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
         if any(t.requires_grad for _, t in tensors):
             return self._recorded(args, kwargs)
         if not tensors:
-            return _called(self._real, args, kwargs)
+            return self._real(*args, **kwargs)
         return self._on_arrays(leaves, structure, tensors)
 
     def _recorded(self, args, kwargs):
@@ -152,7 +182,7 @@ class _Compiled(_OfNumba):
         given = [one[()] if isinstance(one, numpy.ndarray) and i in copies and not one.ndim else one
                  for i, one in enumerate(given)]  # fmt: skip
         args, kwargs = unflatten(structure, given)
-        found = _called(self._real, args, kwargs)
+        found = self._real(*args, **kwargs)
         for i, t in distinct:
             if t.ndim and copies[i].tobytes() != numpy.asarray(t.array, order="K").tobytes():
                 t[...] = copies[i]
@@ -312,14 +342,6 @@ class _Callback(_OfNumba):
             return real.ctypes(*[a.item() if isinstance(a, Tensor) else a for a in args])
 
         return call if is_on() else real.ctypes
-
-
-def _called(real, args, kwargs):
-    """A call of a function of Numba's, compiled over the real things where it is compiled now (1)."""
-    if not real._can_compile or (not kwargs and tuple(map(real.typeof_pyval, args)) in real.overloads):
-        return real(*args, **kwargs)
-    with _over_the_real(real):
-        return real(*args, **kwargs)
 
 
 @contextlib.contextmanager
