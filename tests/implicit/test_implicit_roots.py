@@ -1,5 +1,7 @@
 """implicit.root, minimize and fixed_point: derivatives by known formulas and finite differences, refusals."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -297,3 +299,50 @@ def test_graph_is_freed_after_backward():
     x.backward()
     with pytest.raises(RuntimeError, match="backward through the graph a second time"):
         x.backward()
+
+
+# What only adopted calls follow: arrays made inside, functions of math, rows that are written.
+def made_of_a_list(y, k):
+    return np.array([k * y[0] - y[1], y[0] + math.exp(k) * y[1] - 2.0])
+
+
+def written(y, k):
+    out = np.zeros(2)
+    out[0], out[1] = k * y[0] - y[1], y[0] + math.exp(k) * y[1] - 2.0
+    return out
+
+
+def squares(f):
+    return lambda y, k: f(y, k) @ f(y, k)
+
+
+def beside(f):
+    return lambda y, k: y - 0.1 * f(y, k)
+
+
+@pytest.mark.parametrize("f", [made_of_a_list, written])
+@pytest.mark.parametrize("kind", ["root", "minimize", "fixed_point"])
+def test_a_plain_call_differentiates_as_a_transform_does_by_default(f, kind):
+    """The solver asks for derivatives, though the caller has none to ask for."""
+    function = {"root": f, "minimize": squares(f), "fixed_point": beside(f)}[kind]
+    solve, start = getattr(ag.implicit, kind)(function), np.array([1.0, 1.0])
+    expected = np.linalg.solve(np.array([[0.7, -1.0], [1.0, math.exp(0.7)]]), [0.0, 2.0])
+    found = solve(start, 0.7)
+    assert type(found) is np.ndarray
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    inside = []
+    ag.grad(lambda k: inside.append(ag.stop_gradient(solve(start, k)).numpy()) or np.sum(solve(start, k)))(0.7)
+    np.testing.assert_allclose(inside[0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["root", "minimize"])
+def test_a_plain_call_follows_the_setting(kind):
+    function = made_of_a_list if kind == "root" else squares(made_of_a_list)
+    with ag.set_adoption(False), pytest.raises(TypeError, match=r"numpy\.array"):
+        getattr(ag.implicit, kind)(function)(np.array([1.0, 1.0]), 0.7)
+
+
+def test_a_transform_that_adopts_nothing_decides_for_the_solvers_in_it():
+    solve = ag.implicit.root(made_of_a_list)
+    with pytest.raises(TypeError, match=r"numpy\.array"):
+        ag.grad(lambda k: k * np.sum(solve(np.array([1.0, 1.0]), 0.7)), adopt=False)(0.7)

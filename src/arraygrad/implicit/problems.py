@@ -1,8 +1,8 @@
 """Gradients through solved problems, without a look at how they were solved: roots, minima, fixed points, linear
 systems and initial value problems.
 
-May import: transforms, implicit.common, implicit.lifting, implicit.linear, implicit.ivp, implicit.solvers,
-implicit.watching, and what these may.
+May import: adoption.setting, autograd.python_numbers, transforms, implicit.common, implicit.lifting, implicit.linear,
+implicit.ivp, implicit.solvers, implicit.watching, and what these may.
 
 A solver is any function; nothing of it is recorded. The gradient comes from the equation that the solution satisfies
 (implicit function theorem): if F(x, a) = 0 then dx/da = -(dF/dx)^-1 dF/da, so a gradient g of x costs one solution of
@@ -13,6 +13,9 @@ from __future__ import annotations
 
 import numpy
 
+from arraygrad.adoption.setting import adopted
+from arraygrad.autograd.python_numbers import adopting
+from arraygrad.core.convert import running_here
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import (
     Arguments,
@@ -86,11 +89,10 @@ def root(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False, **unkno
     """
     _known("implicit.root", unknown)
     _check("implicit.root", f, solver, linear_solver)
-    f = array_function(f)
     watch = ("largest residual", lambda value, x: value) if verbose else None
 
     def solve(x0, *args):
-        return _solve("implicit.root", lambda f: f, f, solver or root_scipy, x0, args, linear_solver, tol, watch)
+        return _solve("implicit.root", array_function, f, solver or root_scipy, x0, args, linear_solver, tol, watch)
 
     return solve
 
@@ -287,8 +289,14 @@ _REGULAR = 1e3
 def _solve(name, residual_of, f, solver, x0, args, linear_solver, tol, watch):
     given = f
     f, args = lifted(name, f, args)
-    residual = residual_of(f)
     arguments = Arguments(args)
+    if not (arguments.any_tensor or running_here() or adopting()):
+        # No caller says how it runs: the solver's derivatives are asked for as by any transform.
+        given = adopted(given, None)
+        f, _ = lifted(name, given, args)
+    if residual_of is array_function:
+        f = array_function(f)
+    residual = residual_of(f)
     number = type(x0) is float and not arguments.any_tensor
     x0 = starting_point(name, x0)
     fun = raw_function(name, f, arguments.raw())
