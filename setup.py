@@ -16,7 +16,9 @@ C++ and .pyx code find the macro ARRAYGRAD_DEBUG defined in a debug build, and o
 """
 
 import functools
+import hashlib
 import importlib
+import json
 import os
 import re
 import sys
@@ -555,31 +557,45 @@ def mended(modules):
     of each other from the linker, and only the types and strings that they use. What everyday programs do not call is
     marked, and what is wrong where there is no memory is made safe."""
     everyday = {} if MSVC or DEBUG or SANITIZE or TRACE else everyday_functions()
+    left_out = {"seldom called functions", "globals", "references"} if not everyday else set()
+    left_out |= {"code objects"} if TRACE else set()
+    left_out |= {"unused strings"} if MSVC else set()
+    kinds = [kind for kind in census.FEWEST if kind not in left_out]
     paths = {module.name: Path(module.sources[0]) for module in modules}
+    # What the last build has mended in the same way is as it left it, unless Cython has written it again since.
+    memory = BUILD / "mended.json"
+    BUILD.mkdir(parents=True, exist_ok=True)
+    sources = (mending.__file__, census.__file__, EVERYDAY)
+    how = digest(*[Path(one).read_text(encoding="utf-8") for one in sources], *kinds)
+    known = json.loads(memory.read_text(encoding="utf-8")) if memory.exists() else {}
+    known = known.get("modules", {}) if known.get("how") == how else {}
     texts = {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
+    texts = {name: text for name, text in texts.items() if known.get(name, [""])[0] != digest(text)}
     before = dict(texts)
     for name in texts.keys() - {LIBRARY}:
         texts[name] = mending.without_unused_types(mending.with_own_imports(texts[name]))
     texts = mending.linked_directly(texts)
     for name, text in texts.items():
         text = mending.with_checked_tracebacks(mending.with_safe_lists(mending.with_short_imports(text)))
-        if not TRACE:
+        if "code objects" in kinds:
             text = mending.with_short_code_objects(text)
-        if not MSVC:  # which compiles the strings in another form
+        if "unused strings" in kinds:  # MSVC compiles the strings in another form
             text = mending.without_unused_strings(text)
         if name in everyday:
             text = mending.with_seldom_marked(text, name, everyday[name])
         if everyday:
             text = mending.with_references_dropped(mending.with_globals_looked_up(text))
-        texts[name] = text
         if text != before[name]:
             paths[name].write_text(text, encoding="utf-8")
-    left_out = {"seldom called functions", "globals", "references"} if not everyday else set()
-    left_out |= {"code objects"} if TRACE else set()
-    left_out |= {"unused strings"} if MSVC else set()
-    kinds = [kind for kind in census.FEWEST if kind not in left_out]
-    print(*census.report({name: text for name, text in texts.items() if name != LIBRARY}, kinds), sep="\n", flush=True)
+        known[name] = [digest(text), census.counts(text, kinds)]
+    memory.write_text(json.dumps({"how": how, "modules": known}), encoding="utf-8")
+    numbers = {name: known[name][1] for name in paths if name != LIBRARY}
+    print(*census.report(numbers, kinds), sep="\n", flush=True)
     return modules
+
+
+def digest(*texts: str) -> str:
+    return hashlib.blake2b("\0".join(texts).encode(), digest_size=16).hexdigest()
 
 
 def long_description() -> str:

@@ -5,7 +5,7 @@ Counts text after mending, so a build that finds the text mended by the one befo
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import mending
 
@@ -78,22 +78,27 @@ def counted(kind: str, text: str) -> tuple[int, int]:
     return sum(map(text.count, AFTER[kind])), sum(map(text.count, BEFORE.get(kind, ())))
 
 
-def report(texts: Mapping[str, str], kinds: Iterable[str]) -> list[str]:
+def counts(text: str, kinds: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """`counted` for each kind."""
+    return {kind: counted(kind, text) for kind in kinds}
+
+
+def report(numbers_of: Mapping[str, Mapping[str, Sequence[int]]], kinds: Iterable[str]) -> list[str]:
     """What a build prints: a line of all kinds, and a warning for each kind of which too little was changed.
 
-    `texts` is the C++ of all modules but the library's own.
+    `numbers_of` has the `counts` of all modules but the library's own.
     """
     lines, changed = [], {}
     for kind in kinds:
-        places = [counted(kind, text) for text in texts.values()]
+        places = [numbers[kind] for numbers in numbers_of.values()]
         changed[kind], left = (sum(numbers) for numbers in zip((0, 0), *places, strict=True))
         form = "Cython's output has a form that packaging/mending.py does not know"
         if left:
-            names = ", ".join([name for name, (_, left) in zip(texts, places, strict=True) if left][:3])
+            names = ", ".join([name for name, (_, left) in zip(numbers_of, places, strict=True) if left][:3])
             lines.append(f"warning: {kind}: {left} places were not changed ({names} ...): {form}")
         elif changed[kind] < FEWEST[kind]:
             lines.append(
                 f"warning: {kind}: {changed[kind]} places were changed, expected {FEWEST[kind]} or more: {form}"
             )
     numbers = ", ".join(f"{kind} {number}" for kind, number in changed.items())
-    return [f"C++ of {len(texts)} modules mended: {numbers}", *lines]
+    return [f"C++ of {len(numbers_of)} modules mended: {numbers}", *lines]

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import types
 
 import pytest
 from sources import ROOT, module_name, source_files
@@ -376,11 +377,11 @@ def test_a_build_says_how_many_places_were_mended(build, monkeypatch, kind):
     monkeypatch.setattr(census, "FEWEST", dict.fromkeys(census.FEWEST, 3))
     mended = mended_alone(build, of_all_kinds(3))
     assert census.counted(kind, mended)[0] >= 3
-    (line,) = census.report({"a": mended}, KINDS)
+    (line,) = census.report({"a": census.counts(mended, KINDS)}, KINDS)
     assert line.startswith("C++ of 1 modules mended: ")
     assert re.search(rf"{kind} \d", line)
     # The same where the build before has mended the text.
-    assert census.report({"a": mended_alone(build, mended)}, KINDS) == [line]
+    assert census.report({"a": census.counts(mended_alone(build, mended), KINDS)}, KINDS) == [line]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -388,7 +389,8 @@ def test_a_build_warns_where_fewer_places_than_expected_were_mended(build, monke
     census = build.census
     monkeypatch.setattr(census, "FEWEST", dict.fromkeys(census.FEWEST, 3))
     few = mended_alone(build, of_all_kinds(1))
-    line, warning = census.report({"a": few, "b": mended_alone(build, of_all_kinds(0))}, [kind])
+    texts = {"a": few, "b": mended_alone(build, of_all_kinds(0))}
+    line, warning = census.report({name: census.counts(text, [kind]) for name, text in texts.items()}, [kind])
     assert f"{kind} {census.counted(kind, few)[0]}" in line
     assert warning.startswith(f"warning: {kind}: ")
     assert "Cython's output has a form that packaging/mending.py does not know" in warning
@@ -398,9 +400,38 @@ def test_a_build_warns_where_fewer_places_than_expected_were_mended(build, monke
 def test_a_build_warns_of_places_that_are_not_mended(build, monkeypatch, kind):
     monkeypatch.setattr(build.census, "FEWEST", dict.fromkeys(build.census.FEWEST, 0))
     text = of_all_kinds(2)
-    lines = build.census.report({"a.b": text}, [kind])
+    lines = build.census.report({"a.b": build.census.counts(text, [kind])}, [kind])
     assert lines[1].startswith(f"warning: {kind}: ")
     assert "(a.b ...)" in lines[1]
+
+
+def test_a_build_mends_only_what_cython_has_written_since_the_last_one(build, monkeypatch, tmp_path, capsys):
+    everyday = tmp_path / "everyday.txt"
+    everyday.write_text("a: f\n", encoding="utf-8")
+    monkeypatch.setattr(build, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(build, "EVERYDAY", everyday)
+    paths = {name: tmp_path / f"{name}.cpp" for name in ("a", "b")}
+    modules = [types.SimpleNamespace(name=name, sources=[str(path)]) for name, path in paths.items()]
+    looked, safe = [], build.mending.with_safe_lists
+    monkeypatch.setattr(build.mending, "with_safe_lists", lambda text: looked.append(text) or safe(text))
+
+    def mended():
+        looked.clear()
+        build.mended(modules)
+        return len(looked), [path.read_text(encoding="utf-8") for path in paths.values()], capsys.readouterr().out
+
+    for k, path in enumerate(paths.values()):
+        path.write_text(of_all_kinds(k + 1), encoding="utf-8")
+    count, texts, said = mended()
+    assert count == 2
+    assert texts[1].count("arraygrad_traceback_here(") == 2
+    assert mended() == (0, texts, said)
+    paths["b"].write_text(of_all_kinds(3), encoding="utf-8")
+    count, again, _ = mended()
+    assert (count, again[0]) == (1, texts[0])
+    assert again[1].count("arraygrad_traceback_here(") == 3
+    everyday.write_text("a: g\n", encoding="utf-8")
+    assert mended()[0] == 2
 
 
 def test_a_build_warns_of_types_and_strings_of_an_unknown_form(build):
