@@ -175,7 +175,7 @@ FAST = {
     *["arraygrad.core.value", "arraygrad.core.views", "arraygrad.engine.arrayops", "arraygrad.engine.engine"],
     *["arraygrad.engine.evaluate", "arraygrad.engine.graph_task", "arraygrad.engine.node", "arraygrad.engine.numbers"],
     "arraygrad.engine.thread_main",
-    *["arraygrad.program.form", "arraygrad.transforms.batched", "arraygrad.transforms.tracked_call_base"],
+    *["arraygrad.program.form", "arraygrad.transforms.tracked_call_base"],
 }
 UNALIGNED = ["-fno-align-jumps", "-fno-align-loops", "-fno-align-labels"]
 SPARING = [
