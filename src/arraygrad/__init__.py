@@ -14,7 +14,7 @@ _compiled.install()
 # isort: split
 import numpy as _numpy
 
-from arraygrad import autograd
+from arraygrad import _missing_modules, autograd
 from arraygrad._first_use import first_use as _first_use
 from arraygrad.adoption.setting import set_room as _set_room
 from arraygrad.autograd.grad_mode import (
@@ -46,6 +46,7 @@ from arraygrad.numpy_api import methods as _methods
 
 _namespace.install()
 _methods.install()
+_missing_modules.install()
 _set_protocol_handlers(Tensor, _handlers.handlers, _numpy.ndarray, _numpy.generic)
 _set_autograd(autograd)
 _set_number_guard("arraygrad.autograd.python_numbers")

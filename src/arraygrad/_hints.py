@@ -8,7 +8,7 @@ without; modules ask `missing` when a name was not found.
 
 import sys
 
-__all__ = ["HINTED", "Hint", "by_position", "missing", "shape_in_parts", "unexpected"]
+__all__ = ["HINTED", "Hint", "by_position", "missing", "missing_module", "shape_in_parts", "unexpected"]
 
 _IN_PLACE = "write in place with t[...] = value or an operator (t += other, t *= other)"
 _NO_DEVICES = "a Tensor stays where its array is: make it of a CuPy array, or move it by t.to_device(device)"
@@ -323,6 +323,26 @@ _MODULES = {
         "device_get": "use t.numpy() for the values, or arraygrad.to_backend(t, 'numpy'), which is recorded",
         "device_put": "use arraygrad.to_backend(t, 'cupy'), which is recorded",
         "config": "the dtype is that of the arrays; arraygrad.set_adoption and the other settings are functions",
+        "value_and_gradient": "use value, gradient = arraygrad.value_and_grad(f)(x)",
+        "gradient": "use arraygrad.grad(f); numpy.gradient(t) for differences along an axis",
+        "stop_grad": "use arraygrad.stop_gradient(t)",
+        "eval_shape": "call f(x) and take the shape of its result: operations run as they are called",
+        "debug": "print(t) and breakpoint() work in a function that is differentiated: it runs as plain Python does",
+        "disable_jit": "nothing to turn off: operations run as they are called, and breakpoint() works",
+        "block_until_ready": "nothing to wait for: values are there when an operation returns",
+        "tree_structure": "use leaves, structure = arraygrad.tree_flatten(tree)",
+        "tree_reduce": "use functools.reduce(function, arraygrad.tree_leaves(tree))",
+        "tree_all": "use all(arraygrad.tree_leaves(tree))",
+        "tree_transpose": "use arraygrad.tree_map(lambda *items: list(items), *trees) of a list of trees",
+        "segment_sum": "write y = numpy.zeros(n) and numpy.add.at(y, segments, values), which is recorded",
+        "autocast": "the dtype is that of the arrays: convert them, x.astype(arraygrad.float32)",
+        "amp": "the dtype is that of the arrays: convert them, x.astype(arraygrad.float32)",
+        "GradScaler": "multiply the loss by a number, and divide the gradient by it",
+        "tracer": "use arraygrad.stop_gradient(t) for its getval",
+        "builtins": "use Python's own isinstance, type, list, tuple and dict, which know Tensors in a transform",
+        "util": "use arraygrad.gradcheck(f, inputs) for its checks, arraygrad.ravel_tree(tree) for its flatten",
+        "differential_operators": "use arraygrad.grad, arraygrad.jacobian and arraygrad.hessian",
+        "container_types": "use Python's own list, tuple and dict",
     },
     "autograd": {
         "Variable": "use arraygrad.tensor(data, requires_grad=True)",
@@ -365,6 +385,7 @@ _KEYWORDS = {
     "static_argnames": ("argnums", "arguments that argnames does not name are passed as they are"),
     "create_graph": ("argnums", "transforms record what is differentiated again, so grad(f) within grad needs no more"),
     "retain_graph": ("argnums", "a call records anew, and frees its graph"),
+    "has_aux": ("argnums", "differentiate lambda x: f(x)[0], and call f(x) for the auxiliary data"),
     "allow_int": ("argnums", "integers have no derivative: convert them to floats"),
     "min_val": ("min", "arraygrad's name is min="),
     "max_val": ("max", "arraygrad's name is max="),
@@ -432,6 +453,23 @@ def missing(module, name):
             dotted = f"{room}.{name}".lstrip(".")
             hint = f"use numpy.{dotted}, whose function takes Tensors, or arraygrad.numpy.{dotted}"
     return (text, False) if hint is None else (f"{text}: {hint}", True)
+
+
+def missing_module(name):
+    """What to write in place of an import of a module that arraygrad has not; None where nothing is known.
+
+    Modules on the way to it are there: Python imports them before.
+    """
+    room, _, last = name.partition(".")[2].rpartition(".")
+    hint = _MODULES.get(room, {}).get(last)
+    if hint is not None or last.startswith("_"):
+        return hint
+    parent = sys.modules.get(f"arraygrad.{room}".rstrip("."))
+    if last in dir(parent):  # not hasattr: that may import
+        return f"{last} is no module: write from {parent.__name__} import {last}"
+    if room == "numpy" and last in dir(sys.modules["numpy"]):
+        return f"arraygrad has none: import numpy.{last}"
+    return None
 
 
 def unexpected(function, keyword, parameters):

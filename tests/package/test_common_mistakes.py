@@ -295,6 +295,22 @@ MISTAKES = [
         TypeError,
         "lack a return statement",
     ),
+    (
+        "auxiliary data first",
+        lambda: ag.grad(lambda x: (2 * x, x.sum()), has_aux=True)(np.ones(3)),
+        ValueError,
+        "with has_aux=True return (scalar, auxiliary data)",
+    ),
+    ("jacobian with has_aux", lambda: ag.jacobian(np.sin, has_aux=True), TypeError, "differentiate lambda x: f(x)[0]"),
+    ("hessian with has_aux", lambda: ag.hessian(np.sum, has_aux=True), TypeError, "differentiate lambda x: f(x)[0]"),
+    (
+        "defvjp with argnums=1",
+        lambda: ag.primitive(np.add).defvjp(lambda a, x, y: None, argnums=1),
+        TypeError,
+        "argnums=(1,)",
+    ),
+    ("f.defgrad", lambda: ag.primitive(np.sin).defgrad, AttributeError, "f.defvjp(lambda ans, x:"),
+    ("f.defjvp", lambda: ag.primitive(np.sin).defjvp, AttributeError, "forward derivatives are made of the reverse"),
     ("has_aux of three", lambda: ag.grad(lambda x: (x, 1, 2), has_aux=True)(1.0), TypeError, "got a tuple of 3"),
 ]
 

@@ -44,6 +44,7 @@ TAKEN = """
     ops._norms ops._products ops._scans ops._scatter ops._solvers ops._windows ops.beyond ops.creation ops.data_type
     ops.elementwise ops.fft ops.indexing ops.internal ops.kinds ops.linalg ops.linear_algebra ops.manipulation
     ops.searching ops.set ops.sorting ops.special ops.statistical ops.utility _first_use _hints _interpreter
+    _missing_modules
 """
 
 

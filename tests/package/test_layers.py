@@ -54,6 +54,7 @@ MAY_IMPORT = {
     "_hints": set(),
     "_progress": set(),
     "_first_use": {"_hints"},
+    "_missing_modules": {"_hints"},
     "engine": set(),  # the package's own __init__: a docstring
     "engine.free_threading": set(),
     "engine.arrayops": {"engine.free_threading"},
@@ -241,7 +242,9 @@ MAY_IMPORT["interop"] = MAY_IMPORT["autograd"] | MAY_IMPORT["backends"] | {"inte
 MAY_IMPORT["typing"] = {"core.tensor", "core.constructors"}
 MAY_IMPORT["memory"] = MAY_IMPORT["backends"]
 # The package's face, and what stands on the finished package.
-MAY_IMPORT["face"] = (set(MAY_IMPORT) | {"_compiled", "_first_use", "_hints", "_interpreter", "_version"}) - {"face"}
+MAY_IMPORT["face"] = (set(MAY_IMPORT) | {
+    "_compiled", "_first_use", "_hints", "_interpreter", "_missing_modules", "_version",
+}) - {"face"}  # fmt: skip
 MAY_IMPORT["scipy"] = MAY_IMPORT["face"] | {"face", "scipy"}  # computes with the finished package
 MAY_IMPORT["tools"] = MAY_IMPORT["face"] | {"face", "scipy", "tools"}
 
