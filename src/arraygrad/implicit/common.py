@@ -134,6 +134,7 @@ def array_function(f):
         return _as_array(found) if isinstance(found, (list, tuple)) else found
 
     function.__name__ = function_name(f)
+    function.given = f
     for name in ("direct", "on_copies", "seen"):
         if hasattr(f, name):
             setattr(function, name, getattr(f, name))

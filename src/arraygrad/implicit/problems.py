@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import numpy
 
+from arraygrad.adoption.setting import adopted
+from arraygrad.autograd.python_numbers import adopting
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import (
     Arguments,
@@ -291,6 +293,9 @@ def _solve(name, residual_of, f, solver, x0, args, linear_solver, tol, watch):
     arguments = Arguments(args)
     number = type(x0) is float and not arguments.any_tensor
     x0 = starting_point(name, x0)
+    if not arguments.tensors and not adopting():
+        f = _adopted_for_tensors(f, getattr(given, "given", given))
+        residual = residual_of(f)
     fun = raw_function(name, f, arguments.raw())
     watched = fun if watch is None else Watched(name, fun, *watch)
     with watching(name, (given,), arguments.tensors, tensors=True):
@@ -307,6 +312,17 @@ def _solve(name, residual_of, f, solver, x0, args, linear_solver, tol, watch):
         )
     found = arguments.attach(_Root(name, residual, x, arguments, linear_solver, tol))
     return float(found) if number else found
+
+
+def _adopted_for_tensors(f, given):
+    """`f` of a plain call: a solver that differentiates it has it adopted, as a transform has; else it runs as it is."""
+    other = array_function(adopted(given, None))
+
+    def function(x, *args):
+        return (other if isinstance(x, Tensor) else f)(x, *args)
+
+    function.__name__ = function_name(f)
+    return function
 
 
 def _known(name, unknown):
