@@ -46,7 +46,8 @@ MASKED = (
 _OF_EXTENSIONS = (
     "Compiled code asks for the memory of a Tensor that requires grad, and what it computes of the memory has no "
     "gradient: compute that with functions of NumPy's, which are recorded, or give the compiled function its "
-    "derivative by arraygrad.primitive. It takes t.detach().numpy() where only the values are meant."
+    "derivative by arraygrad.primitive. It takes numpy.asarray(arraygrad.stop_gradient(t)) where only the values are "
+    "meant."
 )
 _MEMORY = ("__array_interface__", "__array_struct__", "__cuda_array_interface__")  # how code asks for it by name
 _OF_BOUND = "This function is bound to C++, where a Tensor that requires grad fits no parameter. "
@@ -121,7 +122,7 @@ def told(error, expression, libraries, entered=""):
     if isinstance(error, RecursionError):
         return f"{_WAYS['sympy']}{_NUMBER}" if "sympy" in libraries else ""
     if "is not a numpy array, neither a scalar" in text:
-        return f"{_WAYS['cv2']}They take t.detach().numpy() where only the values are meant."
+        return f"{_WAYS['cv2']}They take numpy.asarray(arraygrad.stop_gradient(t)) where only the values are meant."
     if "cupyx" in libraries and (isinstance(error, NotImplementedError) or "expected scalar, dense matrix" in text):
         return _OF_CUPYX
     if isinstance(error, AttributeError) and error.name in _MEMORY:

@@ -686,10 +686,22 @@ def refusal(t, error):
     return _known(followed_by(t), error)
 
 
+# What a transform calls may be called plainly, too, where its arrays have no `detach`.
+_OF_PLAIN_CALLS = (
+    ("t.detach() and t.numpy() give the values without a gradient", "arraygrad.stop_gradient(t) gives the values"),
+    (", or t.detach().", "."),
+    ("t.detach().numpy()", "numpy.asarray(arraygrad.stop_gradient(t))"),
+    ("t.detach()", "arraygrad.stop_gradient(t)"),
+)
+
+
 def _known(traces, error):
     """`error`, known to `traces` in case that another one takes its place: `TrackedCall.call`."""
     error.lost_gradient = True
     error.adopted = adopting()
+    if error.adopted or traces:
+        for spelling, other in _OF_PLAIN_CALLS:
+            error.args = (error.args[0].replace(spelling, other),)
     error.of_a_transform = bool(traces)
     for trace in traces:
         if trace.refused is None:

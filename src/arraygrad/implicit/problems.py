@@ -315,7 +315,7 @@ def _solve(name, residual_of, f, solver, x0, args, linear_solver, tol, watch):
 
 
 def _adopted_for_tensors(f, given):
-    """`f` of a plain call: a solver that differentiates it has it adopted, as a transform has; else it runs as it is."""
+    """`f` of a plain call: adopted, as in a transform, where a solver differentiates it; else it runs as it is."""
     other = array_function(adopted(given, None))
 
     def function(x, *args):
