@@ -8,7 +8,7 @@ Tensor at all and raise errors of their own: `told` reads them.
 
 import re
 
-__all__ = ["MASKED", "of_target", "told", "way_of"]
+__all__ = ["MASKED", "of_plain_calls", "of_target", "told", "way_of"]
 
 _WAYS = {
     "astropy": "A Quantity holds plain numbers: compute with the numbers, q.to_value(unit), and give the result its "
@@ -103,6 +103,22 @@ def way_of(library, adopting):
             known += f"{_ADOPTED}what is Python code of theirs may be recorded. "
         known += "Compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
     return f"Give {library} t.detach() where only the values are meant, as for a plot, a log or a check. {known}"
+
+
+# What a transform calls may be called plainly, too, where its arrays have no `detach`.
+_OF_PLAIN_CALLS = (
+    ("t.detach() and t.numpy() give the values without a gradient", "arraygrad.stop_gradient(t) gives the values"),
+    (", or t.detach().", "."),
+    ("t.detach().numpy()", "numpy.asarray(arraygrad.stop_gradient(t))"),
+    ("t.detach()", "arraygrad.stop_gradient(t)"),
+)
+
+
+def of_plain_calls(text):
+    """What an error says to write, in words that serve a plain call of the program as well."""
+    for spelling, other in _OF_PLAIN_CALLS:
+        text = text.replace(spelling, other)
+    return text
 
 
 def of_target(target):

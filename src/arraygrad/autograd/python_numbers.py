@@ -44,7 +44,7 @@ from arraygrad.autograd.keys import are_one_key, warn_of_keys
 from arraygrad.autograd.let_go import is_let_go
 from arraygrad.autograd.number_texts import formats, shown, text_filled
 from arraygrad.autograd.of_arrays import is_index, is_of_operators, of_an_array
-from arraygrad.autograd.of_libraries import MASKED, of_target, way_of
+from arraygrad.autograd.of_libraries import MASKED, of_plain_calls, of_target, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, holder_of_numbers, metric, recorded_name
 from arraygrad.autograd.of_scipy import matrix_written, way_out_of_scipy
 from arraygrad.autograd.source_locations import (
@@ -686,22 +686,12 @@ def refusal(t, error):
     return _known(followed_by(t), error)
 
 
-# What a transform calls may be called plainly, too, where its arrays have no `detach`.
-_OF_PLAIN_CALLS = (
-    ("t.detach() and t.numpy() give the values without a gradient", "arraygrad.stop_gradient(t) gives the values"),
-    (", or t.detach().", "."),
-    ("t.detach().numpy()", "numpy.asarray(arraygrad.stop_gradient(t))"),
-    ("t.detach()", "arraygrad.stop_gradient(t)"),
-)
-
-
 def _known(traces, error):
     """`error`, known to `traces` in case that another one takes its place: `TrackedCall.call`."""
     error.lost_gradient = True
     error.adopted = adopting()
     if error.adopted or traces:
-        for spelling, other in _OF_PLAIN_CALLS:
-            error.args = (error.args[0].replace(spelling, other),)
+        error.args = (of_plain_calls(error.args[0]),)
     error.of_a_transform = bool(traces)
     for trace in traces:
         if trace.refused is None:
