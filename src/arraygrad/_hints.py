@@ -157,7 +157,7 @@ _TENSOR = {
     "gt": "use t > other",
     "ge": "use t >= other",
     "allclose": "use numpy.allclose(t.numpy(), other)",
-    "hex": "text holds no gradient: use arraygrad.stop_gradient(t).item().hex()",
+    "hex": "text holds no gradient: use float(arraygrad.stop_gradient(t)).hex()",
     "to_numpy": "use t.numpy()",
     "values": "use t itself, or t.numpy() for the values without a gradient",
     "to_list": "use t.tolist()",

@@ -325,7 +325,7 @@ class _Callback(_OfNumba):
                 name = real._pyfunc.__name__
                 raise TypeError(
                     f"{name}.ctypes: compiled code takes numbers, and an argument requires grad: call {name}(x) "
-                    "itself, which runs as Python and is recorded, or give arraygrad.stop_gradient(x).item()"
+                    "itself, which runs as Python and is recorded, or give float(arraygrad.stop_gradient(x))"
                 )
             return real.ctypes(*[a.item() if isinstance(a, Tensor) else a for a in args])
 

@@ -83,15 +83,15 @@ _OF_CONTAINERS = (
 )
 _OF_JSON = (
     "JSON holds no gradient: write it outside of the function that is differentiated, or give it the values, "
-    "arraygrad.stop_gradient(x).tolist(). default=float gives a Tensor again there: default=lambda x: "
-    "arraygrad.stop_gradient(x).tolist() gives the values."
+    "numpy.asarray(arraygrad.stop_gradient(x)).tolist(). default=float gives a Tensor again there: default=lambda x: "
+    "numpy.asarray(arraygrad.stop_gradient(x)).tolist() gives the values."
 )
 _ADOPTED = "In arraygrad.grad(f, adopt=True) "
 _OF_WHOLE_NUMBERS = (
     "A length or an index is a whole number, which holds no gradient: give int(x), or compiled code that takes any "
-    "number arraygrad.stop_gradient(x).item()."
+    "number float(arraygrad.stop_gradient(x))."
 )
-_NUMBER = "Where only the number is meant, give it arraygrad.stop_gradient(x).item()."
+_NUMBER = "Where only the number is meant, give it float(arraygrad.stop_gradient(x))."
 
 
 def way_of(library, adopting):
@@ -146,7 +146,7 @@ def told(error, expression, libraries, entered=""):
     if isinstance(error, KeyError) and len(error.args) == 1 and type(error.args[0]).__name__ == "Tensor":
         return (
             "A number that is being differentiated is another key than an equal constant, or an equal number with "
-            "another derivative. In a table of constants look the value up, table[arraygrad.stop_gradient(x).item()]: "
+            "another derivative. In a table of constants look the value up, table[float(arraygrad.stop_gradient(x))]: "
             "what is found has no derivative by x; numpy.interp of the table's keys and values has one. Where the "
             "keys are being differentiated, take their positions, {i: f(v) for i, v in enumerate(x)}."
         )
