@@ -228,3 +228,46 @@ def test_outside_of_adopted_calls_the_function_is_numbas():
         assert ag.grad(lambda x: x * total(np.ones(3)))(1.0) == 3.0
     with pytest.raises(Exception, match=r"takes arrays, not Tensors|non-precise type|cannot determine Numba type"):
         total(ag.tensor(np.ones(3), requires_grad=True))
+
+
+def over_a_partial(function):
+    return functools.partial(numba.njit(lambda factor, x: factor * function(x)), 1.0)
+
+
+WRAPPED = {
+    "itself": lambda function: function,
+    "in a partial": over_a_partial,
+    "in a lambda": lambda function: lambda x: function(x[()]),
+    "in a partial of Python code": lambda function: functools.partial(lambda factor, x: factor * function(x[()]), 1.0),
+}
+TRANSFORMS = {
+    "grad": lambda f, x: ag.grad(lambda x: np.sum(f(x)))(x),
+    "jacobian": lambda f, x: np.diag(ag.jacobian(f)(x)),
+    "vjp": lambda f, x: ag.vjp(f, x)[1](np.ones_like(x))[0],
+    "without adoption": lambda f, x: ag.grad(lambda x: np.sum(f(x)), adopt=False)(x),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("wrapped", WRAPPED)
+@pytest.mark.parametrize("made", MADE)
+def test_a_primitive_over_a_compiled_function_is_compiled_in_its_first_call(made, wrapped, transform):
+    function = MADE[made]()
+    primitive = ag.primitive(WRAPPED[wrapped](function))
+    slope = lambda x: (MADE[made]().py_func(x + 1e-6) - MADE[made]().py_func(x - 1e-6)) / 2e-6
+    primitive.defvjp(lambda ans, x: lambda g: g * np.array([slope(one) for one in np.atleast_1d(x)]).reshape(x.shape))
+    at = 0.7
+    assert function.signatures == []
+    f = lambda x: np.stack([primitive(one) for one in x])
+    found = TRANSFORMS[transform](f, np.array([at, 0.4]))
+    np.testing.assert_allclose(found, [slope(at), slope(0.4)], rtol=1e-7)
+    assert function(at) == pytest.approx(function.py_func(at), rel=1e-12)
+
+
+def test_a_primitive_over_a_ufunc_of_numba():
+    primitive = ag.primitive(numba.vectorize(by_modules))
+    primitive.defvjp(lambda ans, x: lambda g: g * (np.cos(x) + 0.5 / np.sqrt(x)))
+    x = np.array([0.3, 0.8])
+    value, gradient = ag.value_and_grad(lambda x: np.sum(primitive(x)))(x)
+    assert value == pytest.approx(np.sum(np.sin(x) + np.sqrt(x)), rel=1e-12)
+    np.testing.assert_allclose(gradient, np.cos(x) + 0.5 / np.sqrt(x), rtol=1e-12)

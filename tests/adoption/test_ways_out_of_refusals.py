@@ -152,9 +152,9 @@ ROWS = {
     ),
     "json of an element": (
         lambda x: (len(json.dumps([x[0]])) > 2) * x.sum(),
-        lambda x: (len(json.dumps(ag.stop_gradient(x).tolist())) > 2) * x.sum(),
+        lambda x: (len(json.dumps(np.asarray(ag.stop_gradient(x)).tolist())) > 2) * x.sum(),
         VECTOR,
-        "ag.stop_gradient(t).tolist()",
+        "np.asarray(ag.stop_gradient(t)).tolist()",
     ),
     "struct": (
         lambda x: len(struct.pack("d", x)) * x,

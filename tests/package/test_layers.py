@@ -241,7 +241,9 @@ MAY_IMPORT["interop"] = MAY_IMPORT["autograd"] | MAY_IMPORT["backends"] | {"inte
 MAY_IMPORT["typing"] = {"core.tensor", "core.constructors"}
 MAY_IMPORT["memory"] = MAY_IMPORT["backends"]
 # The package's face, and what stands on the finished package.
-MAY_IMPORT["face"] = (set(MAY_IMPORT) | {"_compiled", "_first_use", "_hints", "_interpreter", "_version"}) - {"face"}
+MAY_IMPORT["face"] = (set(MAY_IMPORT) | {
+    "_compiled", "_first_use", "_hints", "_interpreter", "_version",
+}) - {"face"}  # fmt: skip
 MAY_IMPORT["scipy"] = MAY_IMPORT["face"] | {"face", "scipy"}  # computes with the finished package
 MAY_IMPORT["tools"] = MAY_IMPORT["face"] | {"face", "scipy", "tools"}
 

@@ -81,7 +81,7 @@ def test_struct_pack_is_refused_and_says_what_happened():
     assert "test_numbers.py:" in text
     assert "struct.pack" in text
     assert "bytes have no gradient" in text
-    assert "arraygrad.stop_gradient(x).item()" in text
+    assert "float(arraygrad.stop_gradient(x))" in text
     assert not hasattr(caught.value, "__notes__") or not "".join(caught.value.__notes__)
 
 

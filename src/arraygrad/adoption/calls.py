@@ -54,7 +54,7 @@ from arraygrad.adoption import (
 )
 from arraygrad.adoption.bindings import real_of
 from arraygrad.adoption.builtin_answers import given_as_float
-from arraygrad.adoption.exchange import Adopted, forgetting, is_on, later, without
+from arraygrad.adoption.exchange import Adopted, forgetting, is_on, later
 from arraygrad.adoption.lent import why_not_lent
 from arraygrad.adoption.namespaces import forget
 from arraygrad.adoption.reach import is_foreign, reach_of
@@ -68,7 +68,9 @@ from arraygrad.numpy_api import plainly
 
 __all__ = ["adopt"]
 
-python_numbers.set_adoption(is_on, without, given_as_float, (why_real, why_numpy_is_kept, why_not_lent))
+python_numbers.set_adoption(
+    is_on, numba_names.called_plainly, given_as_float, (why_real, why_numpy_is_kept, why_not_lent)
+)
 set_later(later, real_of)
 plainly.set_adoption(is_on)
 set_answers(tensor_answers)

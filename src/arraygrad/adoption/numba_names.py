@@ -21,6 +21,8 @@ Note [Compiled functions]
     while the call runs, or that a tuple or class holds, is found by the protocol of ufuncs.
 (5) A numba.cfunc that is called runs as Python, without adoption too. What compiled code calls (`address`, `ctypes`)
     takes numbers.
+(6) A primitive calls what it was made of without adoption (`called_plainly`): numbers are numbers, as in a plain call,
+    and a ufunc is compiled over the real things.
 Guarded by tests/adoption/test_numba_functions.py and test_numba_ufuncs.py.
 """
 
@@ -35,7 +37,7 @@ import types
 import numpy
 
 from arraygrad.adoption.code import names_in
-from arraygrad.adoption.exchange import is_on
+from arraygrad.adoption.exchange import is_on, without
 from arraygrad.adoption.table import MAKERS, REALS, stand_in_made
 from arraygrad.autograd.closed_functions import contents_of
 from arraygrad.autograd.source_locations import SourceLocation, warn_at
@@ -46,7 +48,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.plainly import set_compiled
 from arraygrad.numpy_api.rearranging import Vectorize
 
-__all__ = ["install", "refresh"]
+__all__ = ["called_plainly", "install", "refresh"]
 
 _compiling = threading.RLock()  # functions over the real things are in place
 _listening: list = []  # the listener to Numba's events
@@ -100,6 +102,22 @@ def _pair(value):
         if kinds and isinstance(value, kinds):
             return stand_in_made(value, made)
     return None
+
+
+def called_plainly(function, args, kwargs):
+    """Call a function as if no adopted call were running, compiled over the real things where Numba compiles it (1)."""
+    while type(function) is functools.partial:
+        args, kwargs, function = (*function.args, *args), {**function.keywords, **kwargs}, function.func
+    pair = _pair(function)
+    other = function if pair is None else pair[1]  # a partial may hold what stands in
+    if isinstance(other, _OfNumba):
+        args, kwargs = tuple(map(_number, args)), {key: _number(value) for key, value in kwargs.items()}
+    return without(other, args, kwargs)
+
+
+def _number(value):
+    """The number that an array without axes holds, which Tensors that are numbers are over."""
+    return value[()] if isinstance(value, numpy.ndarray) and not value.ndim else value
 
 
 def _kinds(name):
@@ -337,7 +355,7 @@ class _Callback(_OfNumba):
                 name = real._pyfunc.__name__
                 raise TypeError(
                     f"{name}.ctypes: compiled code takes numbers, and an argument requires grad: call {name}(x) "
-                    "itself, which runs as Python and is recorded, or give arraygrad.stop_gradient(x).item()"
+                    "itself, which runs as Python and is recorded, or give float(arraygrad.stop_gradient(x))"
                 )
             return real.ctypes(*[a.item() if isinstance(a, Tensor) else a for a in args])
 

@@ -254,5 +254,5 @@ def warn_of_keys(frame):
         f"{place}: a number that is being differentiated meets an equal key. In a plain call they are one; here they "
         "are taken for two, as in a cache, where another one's value would have another gradient. Use "
         "numpy.unique(numpy.array([...])) for distinct values, a list (`if v not in found`), or the values, "
-        "arraygrad.stop_gradient(x).item(), as keys.",
+        "float(arraygrad.stop_gradient(x)), as keys.",
     )

@@ -8,7 +8,7 @@ Tensor at all and raise errors of their own: `told` reads them.
 
 import re
 
-__all__ = ["MASKED", "of_target", "told", "way_of"]
+__all__ = ["MASKED", "of_plain_calls", "of_target", "told", "way_of"]
 
 _WAYS = {
     "astropy": "A Quantity holds plain numbers: compute with the numbers, q.to_value(unit), and give the result its "
@@ -46,7 +46,8 @@ MASKED = (
 _OF_EXTENSIONS = (
     "Compiled code asks for the memory of a Tensor that requires grad, and what it computes of the memory has no "
     "gradient: compute that with functions of NumPy's, which are recorded, or give the compiled function its "
-    "derivative by arraygrad.primitive. It takes t.detach().numpy() where only the values are meant."
+    "derivative by arraygrad.primitive. It takes numpy.asarray(arraygrad.stop_gradient(t)) where only the values are "
+    "meant."
 )
 _MEMORY = ("__array_interface__", "__array_struct__", "__cuda_array_interface__")  # how code asks for it by name
 _OF_BOUND = "This function is bound to C++, where a Tensor that requires grad fits no parameter. "
@@ -82,15 +83,15 @@ _OF_CONTAINERS = (
 )
 _OF_JSON = (
     "JSON holds no gradient: write it outside of the function that is differentiated, or give it the values, "
-    "arraygrad.stop_gradient(x).tolist(). default=float gives a Tensor again there: default=lambda x: "
-    "arraygrad.stop_gradient(x).tolist() gives the values."
+    "numpy.asarray(arraygrad.stop_gradient(x)).tolist(). default=float gives a Tensor again there: default=lambda x: "
+    "numpy.asarray(arraygrad.stop_gradient(x)).tolist() gives the values."
 )
 _ADOPTED = "In arraygrad.grad(f, adopt=True) "
 _OF_WHOLE_NUMBERS = (
     "A length or an index is a whole number, which holds no gradient: give int(x), or compiled code that takes any "
-    "number arraygrad.stop_gradient(x).item()."
+    "number float(arraygrad.stop_gradient(x))."
 )
-_NUMBER = "Where only the number is meant, give it arraygrad.stop_gradient(x).item()."
+_NUMBER = "Where only the number is meant, give it float(arraygrad.stop_gradient(x))."
 
 
 def way_of(library, adopting):
@@ -102,6 +103,22 @@ def way_of(library, adopting):
             known += f"{_ADOPTED}what is Python code of theirs may be recorded. "
         known += "Compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
     return f"Give {library} t.detach() where only the values are meant, as for a plot, a log or a check. {known}"
+
+
+# What a transform calls may be called plainly, too, where its arrays have no `detach`.
+_OF_PLAIN_CALLS = (
+    ("t.detach() and t.numpy() give the values without a gradient", "arraygrad.stop_gradient(t) gives the values"),
+    (", or t.detach().", "."),
+    ("t.detach().numpy()", "numpy.asarray(arraygrad.stop_gradient(t))"),
+    ("t.detach()", "arraygrad.stop_gradient(t)"),
+)
+
+
+def of_plain_calls(text):
+    """What an error says to write, in words that serve a plain call of the program as well."""
+    for spelling, other in _OF_PLAIN_CALLS:
+        text = text.replace(spelling, other)
+    return text
 
 
 def of_target(target):
@@ -121,7 +138,7 @@ def told(error, expression, libraries, entered=""):
     if isinstance(error, RecursionError):
         return f"{_WAYS['sympy']}{_NUMBER}" if "sympy" in libraries else ""
     if "is not a numpy array, neither a scalar" in text:
-        return f"{_WAYS['cv2']}They take t.detach().numpy() where only the values are meant."
+        return f"{_WAYS['cv2']}They take numpy.asarray(arraygrad.stop_gradient(t)) where only the values are meant."
     if "cupyx" in libraries and (isinstance(error, NotImplementedError) or "expected scalar, dense matrix" in text):
         return _OF_CUPYX
     if isinstance(error, AttributeError) and error.name in _MEMORY:
@@ -129,7 +146,7 @@ def told(error, expression, libraries, entered=""):
     if isinstance(error, KeyError) and len(error.args) == 1 and type(error.args[0]).__name__ == "Tensor":
         return (
             "A number that is being differentiated is another key than an equal constant, or an equal number with "
-            "another derivative. In a table of constants look the value up, table[arraygrad.stop_gradient(x).item()]: "
+            "another derivative. In a table of constants look the value up, table[float(arraygrad.stop_gradient(x))]: "
             "what is found has no derivative by x; numpy.interp of the table's keys and values has one. Where the "
             "keys are being differentiated, take their positions, {i: f(v) for i, v in enumerate(x)}."
         )

@@ -75,6 +75,29 @@ def drawn(expression):
     return _DRAWN.get(found.group(1), "") if found else ""
 
 
+_JUMPS = "By rejection its draws jump in {}, and have no derivative: "
+# Functions of Python's random that ask math for a number of their parameters.
+_DRAWN_BY_PYTHON = {
+    "lognormvariate": "numpy.exp(random.normalvariate(mu, sigma)) is the same number, and is recorded. ",
+    "triangular": (
+        "scipy.stats.triang.ppf(random.random(), (mode - low) / (high - low), low, high - low) is the same number, and "
+        "is recorded. "
+    ),
+    "gammavariate": _JUMPS.format("alpha")
+    + "scipy.stats.gamma.ppf(random.random(), alpha, scale=beta) has one. In beta alone gammavariate is recorded. ",
+    "betavariate": _JUMPS.format("its parameters") + "scipy.stats.beta.ppf(random.random(), alpha, beta) has one. ",
+    "vonmisesvariate": _JUMPS.format("kappa") + "in mu alone it is recorded. ",
+    "choices": "Weights choose, and have no derivative. ",
+}
+
+
+def _drawn_by_python(expression):
+    """What to write in the place of a function of Python's random that an expression calls; "" for others."""
+    found = re.search(r"(?<!np\.)(?<!numpy\.)\brandom\.(?:Random\(.*?\)\.)?(\w+)\(", expression)
+    found = found or re.search(r"\.(\w+variate)\(", expression)
+    return _DRAWN_BY_PYTHON.get(found.group(1), "") if found else ""
+
+
 _BYTES = "struct writes bytes, which have no gradient: pack the value outside of the function that is differentiated. "
 _CTYPES = (
     "ctypes holds plain numbers, and no gradient comes back from what is computed of them: use functions of NumPy's, "
@@ -101,7 +124,7 @@ def holder_of_numbers(called, target, expression=""):
         return _CTYPES
     if getattr(called, "__name__", "") in ("format_float_positional", "format_float_scientific"):
         return "It makes text, which has no gradient: write f'{x:.6g}', which shows the value. "
-    return ""
+    return _drawn_by_python(expression)
 
 
 def recorded_name(function):

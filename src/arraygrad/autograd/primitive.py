@@ -100,6 +100,18 @@ def defvjp(f, *rules, argnums=None):
     f.defvjp(*rules, argnums=argnums)
 
 
+_RULES = "a rule is given by f.defvjp(lambda ans, x: lambda g: g * slope), one for each argument"
+# Names that HIPS autograd, JAX and PyTorch have for what defvjp does.
+_OTHER_LIBRARIES = {
+    "defgrad": _RULES,
+    "defgrads": _RULES,
+    "defjvp": f"forward derivatives are made of the reverse ones; {_RULES}",
+    "defjvps": f"forward derivatives are made of the reverse ones; {_RULES}",
+    "defvjp_all": _RULES,
+    "register_autograd": _RULES,
+}
+
+
 class Primitive:
     """What `primitive` returns."""
 
@@ -113,6 +125,8 @@ class Primitive:
 
     def defvjp(self, *rules, argnums=None):
         """Set the rules of the arguments; see `arraygrad.defvjp`. Rules set before for other arguments stay."""
+        if isinstance(argnums, int):
+            raise TypeError(f"defvjp of {self._name}: argnums holds one position for each rule: argnums=({argnums},)")
         argnums = range(len(rules)) if argnums is None else tuple(argnums)
         if len(argnums) != len(rules) or len(set(argnums)) != len(rules) or any(i < 0 for i in argnums):
             raise ValueError(
@@ -123,6 +137,12 @@ class Primitive:
                 raise TypeError(f"defvjp of {self._name}: a rule is a function or None, got {type(rule).__name__}")
         self._rules.update(zip(argnums, rules, strict=True))
         self._reader = Reader(self._name, [rule for rule in self._rules.values() if rule is not None])
+
+    def __getattr__(self, name):
+        text = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name in _OTHER_LIBRARIES:
+            text += f": {_OTHER_LIBRARIES[name]}"
+        raise AttributeError(text)
 
     def __repr__(self):
         return f"<primitive {self._name}>"

@@ -44,7 +44,7 @@ from arraygrad.autograd.keys import are_one_key, warn_of_keys
 from arraygrad.autograd.let_go import is_let_go
 from arraygrad.autograd.number_texts import formats, shown, text_filled
 from arraygrad.autograd.of_arrays import is_index, is_of_operators, of_an_array
-from arraygrad.autograd.of_libraries import MASKED, of_target, way_of
+from arraygrad.autograd.of_libraries import MASKED, of_plain_calls, of_target, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, holder_of_numbers, metric, recorded_name
 from arraygrad.autograd.of_scipy import matrix_written, way_out_of_scipy
 from arraygrad.autograd.source_locations import (
@@ -690,6 +690,8 @@ def _known(traces, error):
     """`error`, known to `traces` in case that another one takes its place: `TrackedCall.call`."""
     error.lost_gradient = True
     error.adopted = adopting()
+    if error.adopted or traces:
+        error.args = (of_plain_calls(error.args[0]),)
     error.of_a_transform = bool(traces)
     for trace in traces:
         if trace.refused is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import linecache
 import os
@@ -349,11 +350,16 @@ def _called(expression, frame):
     for name in names:
         if isinstance(found, types.ModuleType) and name in vars(found):
             found = vars(found)[name]
-        elif _is_scipys(found):
+        elif _is_scipys(found) and not _is_computed(found, name):
             found = getattr(found, name, None)
         else:
             return None
     return found
+
+
+def _is_computed(owner, name):
+    """Whether an attribute is a property: to read it would run its code, which may be what is looked at."""
+    return isinstance(inspect.getattr_static(owner, name, None), (property, functools.cached_property))
 
 
 def _method_of(frame):
@@ -362,7 +368,7 @@ def _method_of(frame):
     name = frame.f_code.co_name
     if owner is None or not _is_scipys(owner):
         return None
-    return owner if name == "__call__" else getattr(owner, name, None)
+    return owner if name == "__call__" or _is_computed(owner, name) else getattr(owner, name, None)
 
 
 def _is_scipys(value):

@@ -289,16 +289,14 @@ _REGULAR = 1e3
 def _solve(name, residual_of, f, solver, x0, args, linear_solver, tol, watch):
     given = f
     f, args = lifted(name, f, args)
-    arguments = Arguments(args)
-    if not (arguments.any_tensor or running_here() or adopting()):
-        # No caller says how it runs: the solver's derivatives are asked for as by any transform.
-        given = adopted(given, None)
-        f, _ = lifted(name, given, args)
     if residual_of is array_function:
         f = array_function(f)
-    residual = residual_of(f)
+    arguments = Arguments(args)
     number = type(x0) is float and not arguments.any_tensor
     x0 = starting_point(name, x0)
+    if not (arguments.tensors or running_here() or adopting()):
+        f = _adopted_for_tensors(f, given)
+    residual = residual_of(f)
     fun = raw_function(name, f, arguments.raw())
     watched = fun if watch is None else Watched(name, fun, *watch)
     with watching(name, (given,), arguments.tensors, tensors=True):
@@ -315,6 +313,17 @@ def _solve(name, residual_of, f, solver, x0, args, linear_solver, tol, watch):
         )
     found = arguments.attach(_Root(name, residual, x, arguments, linear_solver, tol))
     return float(found) if number else found
+
+
+def _adopted_for_tensors(f, given):
+    """`f` of a plain call: adopted, as in a transform, where a solver differentiates it; else it runs as it is."""
+    other = array_function(adopted(given, None))
+
+    def function(x, *args):
+        return (other if isinstance(x, Tensor) else f)(x, *args)
+
+    function.__name__ = function_name(f)
+    return function
 
 
 def _known(name, unknown):

@@ -598,13 +598,13 @@ def _unsupported(name, ufunc=None):
     if name in _WRITERS:
         return TypeError(
             f"{place()}: {name} is not differentiated by arraygrad: it writes plain numbers, without a gradient, and "
-            "was called with a Tensor. Give it t.numpy(), the values, which are detached, or call it outside of the "
-            "function that is differentiated"
+            "was called with a Tensor. Give it the values, numpy.asarray(arraygrad.stop_gradient(t)), or step by step "
+            "t.numpy(), or call it outside of the function that is differentiated"
         )
     return TypeError(
         f"{place()}: {name} is not differentiated by arraygrad and was called with a Tensor: compose it from "
-        "operations that are (the page Operations lists them), or give it t.numpy(), which is detached: no gradient "
-        "flows through it"
+        "operations that are (the page Operations lists them), or give it the values, to which no gradient flows, "
+        "numpy.asarray(arraygrad.stop_gradient(t)), or step by step t.numpy()"
     )
 
 

@@ -28,7 +28,8 @@ def _astype(xp, x, dtype, copy, device):
             f"numbers. Cast to {out.dtype}, and repeat the elements by broadcast_to(x[..., None], shape)"
         )
     if getattr(out.dtype, "kind", "") in _NO_NUMBERS:
-        way = "; text has no gradient: t.detach().numpy().astype(str)" if out.dtype.kind in "SU" else ""
+        way = "; text has no gradient: numpy.asarray(arraygrad.stop_gradient(t)).astype(str)"
+        way = way if out.dtype.kind in "SU" else ""
         raise TypeError(
             f"astype: dtype={dtype} holds no numbers; expected a boolean, integer or floating-point dtype{way}"
         )

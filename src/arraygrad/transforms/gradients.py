@@ -704,6 +704,9 @@ def _scalar(tracked):
     meta = _real_array(tracked)
     if meta is not None and meta.size != 1:
         name = function_name(tracked.function)
+        first = ""
+        if getattr(tracked.aux, "shape", None) == () or isinstance(tracked.aux, float):
+            first = "with has_aux=True return (scalar, auxiliary data), the scalar first; or "
         if hasattr(tracked.function, "differentiates"):
             raise ValueError(
                 f"{tracked.name}: a derivative of '{name}' is an array of shape {meta.shape}, but "
@@ -712,7 +715,7 @@ def _scalar(tracked):
             )
         raise ValueError(
             f"{tracked.name}: '{name}' returned an array of shape {meta.shape}, "
-            f"but {tracked.name} needs a scalar: use elementwise_grad for an elementwise function, jacobian "
+            f"but {tracked.name} needs a scalar: {first}use elementwise_grad for an elementwise function, jacobian "
             "for all derivatives, vjp for a weighted sum of them, or sum the result"
         )
 

@@ -88,15 +88,17 @@ _NO_CONTAINERS = frozenset(("numpy", "scipy", "cupy", "cupyx", "pandas", "polars
 #     differentiated is, or holds, a Tensor that requires grad: the result joins its graph, as in (2).
 # Guarded by tests/transforms/test_nesting.py.
 _ADOPTED = "With adopt=True, as in arraygrad.grad(f, adopt=True), it may be recorded. "
-_PLAIN = "Where only the number is meant, give it arraygrad.stop_gradient(x).item()"
+_PLAIN = "Where only the number is meant, give it float(arraygrad.stop_gradient(x))"
 _told: dict = {}  # the registry of warnings of searches
 # Parts of errors of others, and what to say of them.
 _KNOW_NO_TENSOR = (
     ("Tensor to Decimal is not supported", f"a Decimal has no gradient: compute in floats. {_PLAIN}"),
     ("argument should be a string or a Rational", f"a Fraction has no gradient: compute in floats. {_PLAIN}"),
-    ("Tensor is not JSON serializable", f"text has no gradient. {_PLAIN}"),
+    ("Tensor is not JSON serializable",
+     ("text has no gradient. Where only the values are meant, give it "
+      "numpy.asarray(arraygrad.stop_gradient(x)).tolist()")),
     ("The only supported seed types are",
-     "a seed has no gradient: random.Random(arraygrad.stop_gradient(x).item()), random.seed in the same way"),
+     "a seed has no gradient: random.Random(float(arraygrad.stop_gradient(x))), random.seed in the same way"),
     ("unmarshallable object", f"bytes have no gradient. {_PLAIN}"),
     ("required argument is not a float", f"bytes have no gradient. {_PLAIN}"),
     ("' for 'numpy.ndarray' objects doesn't apply to a '",
@@ -111,8 +113,8 @@ _KNOW_NO_TENSOR = (
 _TAKES_NO_TENSOR = (
     "if that is what is not expected there, write it with functions and operators of NumPy, SciPy and math, which are "
     "recorded; arraygrad.primitive gives any other function its derivative. Where only the values are meant, "
-    "arraygrad.stop_gradient(x) is a constant, arraygrad.stop_gradient(x).item() its number, "
-    "arraygrad.stop_gradient(x).numpy() its array"
+    "arraygrad.stop_gradient(x) is a constant, float(arraygrad.stop_gradient(x)) its number, "
+    "numpy.asarray(arraygrad.stop_gradient(x)) its array"
 )
 _PLAIN_TEXTS = (Exception.__str__, BaseException.__str__)  # of errors whose text is their first argument
 _OF_TYPES = (TypeError, AttributeError, NotImplementedError, struct.error, numpy.exceptions.DTypePromotionError)

@@ -8,6 +8,7 @@ so does one that is written into a constant: the object itself becomes one.
 """
 
 import abc
+import copy
 import inspect
 
 import numpy as np
@@ -162,6 +163,7 @@ def _is_integer(value):
 
 def _operator(name):
     def operator(self, other):
+        other = constant_of(other) if _has_tensor(other) else other
         if isinstance(other, (Tensor, Matrix, Grid)):
             return getattr(recorded(self), name)(other)
         return getattr(super(Constant, self), name)(other)
@@ -224,12 +226,27 @@ def plain(name, value):
     return host(value)
 
 
+def _has_tensor(matrix):
+    """Whether it is a matrix of SciPy's own class to whose `data` the program has assigned a Tensor."""
+    own = sparse.issparse(matrix) and not isinstance(matrix, (Constant, Base))
+    return own and isinstance(vars(matrix).get("data"), Tensor)
+
+
 def constant_of(found):
     """A sparse matrix of SciPy's as one of our class; anything else as it is."""
     if not sparse.issparse(found) or isinstance(found, (Constant, Base)):
         return found
     ours = CLASSES.get(f"{found.format}_{_kind(found)}")
-    return found if ours is None else ours(found)
+    if ours is None:
+        return found
+    if not _has_tensor(found):
+        return ours(found)
+    values = found.data
+    found = copy.copy(found)
+    found.data = raw(values)
+    made = ours(found)
+    made.data = values
+    return made
 
 
 _of_operator = None
@@ -248,7 +265,7 @@ def recorded_of(matrix):
     if isinstance(matrix, sparse.linalg.LinearOperator):
         return _of_operator(matrix)
     ours = constant_of(matrix)
-    return ours if isinstance(ours, Constant) else constant_of(matrix.tocsr())
+    return ours if isinstance(ours, (Constant, Base)) else constant_of(matrix.tocsr())
 
 
 def _kind(matrix):

@@ -186,7 +186,7 @@ class Matrix(Base):
         raise TypeError(
             "arraygrad.scipy.sparse: numpy.asarray of a sparse matrix whose values are a Tensor: use toarray() for a "
             "dense Tensor. Functions of scipy.sparse.csgraph have no derivative: give them the matrix of "
-            "arraygrad.stop_gradient(values).numpy(), and sum the weights along the path that they find. Beside "
+            "numpy.asarray(arraygrad.stop_gradient(values)), and sum the weights along the path that they find. Beside "
             "a matrix of SciPy's own, put this one first, or make that one by arraygrad.scipy.sparse"
         )
 

@@ -34,8 +34,8 @@ def _constant(name, function):
         if name not in _OF_THE_PATTERN and is_grad_enabled() and tracked(*values):
             text = (
                 f"arraygrad.scipy.sparse.csgraph.{name}: the weights require grad, but the function has no rule. Give "
-                "it the matrix of arraygrad.stop_gradient(values).numpy(), and sum the weights along the path that it "
-                "finds, values[path], which is recorded"
+                "it the matrix of numpy.asarray(arraygrad.stop_gradient(values)), and sum the weights along the path "
+                "that it finds, values[path], which is recorded"
             )
             parts = [one._values if isinstance(one, Base) else one for one in values]
             raise known_refusal(flatten(parts)[0], NotDifferentiable(text))
