@@ -33,7 +33,13 @@ INTEGRANDS = {
 OUTER = {"fixed": lambda a, b: (0.2, 0.9), "computed": lambda a, b: (-a, a * b)}
 
 
-@pytest.mark.parametrize(("limits", "integrand", "outer"), [*itertools.product(LIMITS, INTEGRANDS, OUTER)])
+CASES = [
+    *itertools.product(LIMITS, INTEGRANDS, ["fixed"]),
+    *itertools.product(["numbers", "functions of both"], INTEGRANDS, ["computed"]),
+]
+
+
+@pytest.mark.parametrize(("limits", "integrand", "outer"), CASES)
 def test_gradients_are_those_of_differences(limits, integrand, outer):
     def f(p, integral=dblquad):
         a, b = p

@@ -36,13 +36,13 @@ SINGULAR = {
 }  # fmt: skip
 
 
-# An integral of integrals: ten seconds.
-LONG = frozenset(["nquad", "an inner integral"])
+# An integral of integrals: ten seconds, and a minute where each inner one looks for a place that is not smooth.
+MARKS = {"nquad": pytest.mark.slow, "an inner integral": pytest.mark.long, "the same by dblquad": pytest.mark.long}
 
 
 def cases(table):
     """Its keys, the long ones marked."""
-    return [pytest.param(key, marks=pytest.mark.slow) if key in LONG else key for key in table]
+    return [pytest.param(key, marks=MARKS[key]) if key in MARKS else key for key in table]
 
 
 def gradient_of(f, at=R):
@@ -53,6 +53,7 @@ def gradient_of(f, at=R):
     return float(g), [str(w.message) for w in seen if "the gradient is nan" in str(w.message)]
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("what", cases(SINGULAR))
 def test_singular_gradient_of_an_integral_is_right(what):
     f, expected = SINGULAR[what]
@@ -125,6 +126,7 @@ MOVING = {
 }
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("what", cases(MOVING))
 def test_jump_that_moves_with_a_parameter_is_no_gradient(what):
     found, said = gradient_of(MOVING[what])
