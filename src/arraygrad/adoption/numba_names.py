@@ -64,26 +64,23 @@ def refresh():
     """Listen to Numba's compilations (1) from when the program has loaded it. False: nothing new stands in."""
     events = sys.modules.get("numba.core.event")
     if events is not None and not _listening and _dispatchers():
-        _listening.append(_listener(events))
+        _listening.append(type("Compilations", (_Compilations, events.Listener), {})())
         events.register("numba:compile", _listening[0])
     return False
 
 
-def _listener(events):
-    class Compilations(events.Listener):
-        """Has each function of Numba's be over the real things while it is compiled. Numba's lock is held."""
+class _Compilations:
+    """Has each function of Numba's be over the real things while it is compiled. Numba's lock is held."""
 
-        def __init__(self):
-            self.begun = []
+    def __init__(self):
+        self.begun = []
 
-        def on_start(self, event):
-            self.begun.append(_over_the_real(event.data["dispatcher"]))
-            self.begun[-1].__enter__()
+    def on_start(self, event):
+        self.begun.append(_over_the_real(event.data["dispatcher"]))
+        self.begun[-1].__enter__()
 
-        def on_end(self, event):
-            self.begun.pop().__exit__(None, None, None)
-
-    return Compilations()
+    def on_end(self, event):
+        self.begun.pop().__exit__(None, None, None)
 
 
 def _ufunc_made(ufunc):
