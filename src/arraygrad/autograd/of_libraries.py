@@ -58,6 +58,11 @@ _OF_NUMBERS = (
     "Python asks this object for its number, by `{}`, in compiled code that takes no Tensor from it. {}float(x), "
     "functions of math and numpy.array([x], dtype=float) of the object x are recorded. "
 )
+_OF_CUPY_WRITTEN = (
+    "An array of CuPy's that was made before the call stays CuPy's own. Put a Tensor in its place first, "
+    "x = arraygrad.asarray(x, copy=True), or make the array inside of the function that is differentiated, where "
+    "cupy.zeros and its like make arrays that are recorded. What reads the old array gets no gradient. "
+)
 _OF_CUPYX = (
     "Methods of cupyx's sparse matrices know CuPy's arrays and numbers alone, where a Tensor is given: those of "
     "arraygrad.scipy.sparse.Matrix(S), which is the same matrix, are recorded. Operators, S @ t, S * t and S + A, are "
@@ -107,6 +112,8 @@ def way_of(library, adopting):
 def of_target(target):
     """What to write where a value is stored in an object that holds plain numbers; "" for arrays and others."""
     module = type(target).__module__
+    if module.partition(".")[0] == "cupy":
+        return _OF_CUPY_WRITTEN
     return MASKED if module.startswith("numpy.ma") else _WAYS.get(module.partition(".")[0], "")
 
 
