@@ -27,9 +27,14 @@ _WAYS = {
     "torch.tensor(x) and torch.from_numpy(x) out of it, which cut the gradient off. ",
 }
 _WAYS["jaxlib"] = _WAYS["jax"]
+_HELD = (
+    "An attribute keeps the real module (self.xp.sum(t)) where code that the call reaches asks importlib or "
+    "sys.modules for modules: name the modules that are to be reached, adopt=('package.module',), or import cupy where "
+    "it is called. "
+)
 _WAYS["cupy"] = _WAYS["cupyx"] = (
     "CuPy's code takes its own arrays here. Functions of cupy and cupyx.scipy that adopted code calls by their names "
-    "are recorded, as those of arraygrad.numpy and arraygrad.scipy are everywhere. A matrix of cupyx's takes "
+    f"are recorded, as those of arraygrad.numpy and arraygrad.scipy are everywhere. {_HELD}A matrix of cupyx's takes "
     "recorded values, S[rows, columns] = values, after S = arraygrad.scipy.sparse.Matrix(S), or is made of them, "
     "csr_matrix((values, (rows, columns)), shape). "
 )
@@ -72,8 +77,8 @@ _OF_CUPY = (
     "CuPy's code takes its own arrays here, and a Tensor is given. Functions of cupy and cupyx.scipy that adopted code "
     "calls by their names are recorded, as those of arraygrad.numpy and arraygrad.scipy are everywhere; methods of an "
     "object of cupyx's that was made before the call are not: make it inside of the function that is differentiated, "
-    "or take that of arraygrad.scipy. A kernel of your own takes t.array in arraygrad.autograd.Function, or in a "
-    "function that arraygrad.primitive gives its derivative. "
+    f"or take that of arraygrad.scipy. {_HELD}A kernel of your own takes t.array in arraygrad.autograd.Function, or in "
+    "a function that arraygrad.primitive gives its derivative. "
 )
 _OF_RANDOM = (
     "CuPy draws random numbers by parameters that are arrays of its own, and a Tensor is given: draw numbers that "
