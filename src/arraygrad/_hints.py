@@ -90,7 +90,8 @@ _TENSOR = {
     "aval": "use t.shape and t.dtype",
     "block_until_ready": "nothing to wait for: values are there when an operation returns, but for CuPy's streams",
     "zero_grad": "use t.grad = None",
-    "_scatter_op": "cupy.add.at(t, i, v) is recorded in arraygrad.grad(f); elsewhere write numpy.add.at(t, i, v)",
+    "_scatter_op": "cupy.add.at(t, i, v) is recorded in arraygrad.grad(f) where cupy is called by its name; elsewhere "
+    "write numpy.add.at(t, i, v)",
     "zero_": "use t[...] = 0, or for a gradient t.grad = None",
     "fill_": "use t.fill(value)",
     "copy_": "use t[...] = other",

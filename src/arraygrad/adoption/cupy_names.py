@@ -1,8 +1,9 @@
 """What stands in for CuPy in adopted calls: its functions on Tensors are their NumPy kin, what it makes are Tensors.
 
 May import: adoption.builtin_answers, adoption.either, adoption.exchange, adoption.table, adoption.numpy_names,
-core.constructors, core.tensor, interop.transfer, ops, numpy, the standard library; arraygrad.scipy by its name, as
-SciPy is optional. CuPy is never imported: its modules are there once the program has imported them.
+adoption.scipy_names, core.constructors, core.tensor, interop.transfer, ops, numpy, the standard library;
+arraygrad.scipy by its name, as SciPy is optional. CuPy is never imported: its modules are there once the program has
+imported them.
 
 CuPy has a protocol for ufuncs and for nothing else: `cupy.sum(t)`, `cupy.matmul(t, t)` and `cupy.linalg.solve(t, b)`
 know its own arrays. NumPy's functions of the same names ask a Tensor, which computes by CuPy and records. So in an
@@ -22,6 +23,7 @@ from arraygrad.adoption.builtin_answers import gathered, has_tensor
 from arraygrad.adoption.either import EitherClass
 from arraygrad.adoption.exchange import is_on, makes_tensors
 from arraygrad.adoption.numpy_names import module_of
+from arraygrad.adoption.scipy_names import MatrixClass, is_of_matrices
 from arraygrad.adoption.table import CREATORS, LIKE, UFUNC_METHODS, stand_in, stand_in_for
 from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.tensor import Tensor, apply_op
@@ -52,6 +54,7 @@ _OTHER_NAMES = {
 _RAISE = ("builtins", "numpy", "cupy", "cupyx", "scipy")
 _SAID = re.compile(r"arraygrad|requires grad|Tensor")  # in errors that say what to do
 _ROOM = "arraygrad.scipy"
+_QUESTION = re.compile("isspmatrix|issparse$")  # whether something is a matrix of that library's
 # A chapter comes after its own chapters, which it then holds.
 _SCIPY = (
     "linalg", "special", "fft", "ndimage", "signal.windows", "signal", "sparse.linalg", "sparse", "stats",
@@ -75,6 +78,9 @@ def refresh():
         _done.add(name)
         _install(name)
     if new:
+        finds = getattr(sys.modules.get("cupyx.scipy"), "get_array_module", None)
+        if finds is not None:
+            stand_in(finds, _module_for(finds))
         for name in ("cupy.lib", "cupyx.scipy", "cupyx", "cupy"):  # each holds those before it, or the modules above
             if isinstance(sys.modules.get(name), types.ModuleType):
                 stand_in(sys.modules[name], module_of(sys.modules[name]))
@@ -98,7 +104,8 @@ def _install(name):
         elif name == "cupy" and function_name in ("r_", "c_"):
             stand_in(real, _Joined(real, stand_in_for(getattr(numpy, function_name))))
         elif isinstance(real, type) and library == "cupyx" and chapter and not issubclass(real, BaseException):
-            stand_in(real, _OfTensors(real, _class_of_scipy(name, function_name) or _without_tensors(real, full)))
+            kind = _OfMatrices if is_of_matrices(real) else _OfTensors
+            stand_in(real, kind(real, _class_of_scipy(name, function_name) or _without_tensors(real, full)))
         elif not _is_function(real) and not (name == "cupyx.scipy.special" and _lacks_rules(real, function_name)):
             continue
         elif name == "cupy" and function_name == "get_array_module":
@@ -250,6 +257,12 @@ class _OfTensors(EitherClass):
         return getattr(self._real, name)
 
 
+class _OfMatrices(_OfTensors, MatrixClass):
+    """One of sparse matrices."""
+
+    __slots__ = ()
+
+
 def _matrix_moved(args, kwargs):
     """The arguments of a class of cupyx's whose first may be a matrix of SciPy's, as adopted calls make them.
 
@@ -296,6 +309,9 @@ def _of_scipy(real, chapter, name):
         return None
     if not callable(ours):
         return None
+    if chapter == "sparse" and _QUESTION.match(name):
+        library_in = importlib.import_module(f"{_ROOM}.sparse._devices").library_in
+        return lambda x: library_in((x,)) == "cupy" and ours(x)
     rule = importlib.import_module(f"{_ROOM}._declare").REGISTRY.get(f"{chapter}.{name}")
     try:
         theirs = inspect.signature(real)
@@ -424,14 +440,20 @@ def _from_data(real):
 
 
 def _module_for(real):
-    """`cupy.get_array_module`: CuPy or NumPy as adopted code sees it, whose functions take the Tensors that come."""
+    """`get_array_module` of cupy or cupyx.scipy: what it finds takes Tensors, as adopted code sees it."""
 
     @functools.wraps(real)
     def get_array_module(*args):
-        found = real(*[a.detach().array if isinstance(a, Tensor) else a for a in args])
+        found = real(*map(_array_of, args))
         return stand_in_for(found) if is_on() else found
 
     return get_array_module
+
+
+def _array_of(value):
+    """The plain array of a Tensor, or that of the values of a recorded matrix; anything else as it is."""
+    value = getattr(value, "_values", value) if _is_recorded(value) else value
+    return value.detach().array if isinstance(value, Tensor) else value
 
 
 def _operation(real, name):

@@ -22,7 +22,7 @@ from arraygrad.adoption.table import MAKERS, STAND_INS, stand_in
 from arraygrad.core.inplace import read_apart
 from arraygrad.core.tensor import Tensor
 
-__all__ = ["install", "load", "methods_of", "refresh"]
+__all__ = ["MatrixClass", "install", "is_of_matrices", "load", "methods_of", "refresh"]
 
 _ROOM = "arraygrad.scipy"
 _done: set = set()  # chapters whose functions are in the table
@@ -128,7 +128,7 @@ def _install(chapter):
         if isinstance(value, types.FunctionType):
             stand_in(real, _gate(real, value))
         elif isinstance(real, type):
-            stand_in(real, EitherClass(real, value))
+            stand_in(real, (MatrixClass if is_of_matrices(real) else EitherClass)(real, value))
         elif not isinstance(value, type):
             stand_in(real, Either(real, value))
     CLASSES.update({id(cls): counts_as for cls, counts_as in getattr(ours, "KINDS", {}).items()})
@@ -136,6 +136,24 @@ def _install(chapter):
         if name.startswith(f"scipy.{chapter}.") and "._" not in name and isinstance(module, types.ModuleType):
             stand_in(module, module_of(module))
     stand_in(sys.modules[f"scipy.{chapter}"], module_of(sys.modules[f"scipy.{chapter}"]))
+
+
+class MatrixClass(EitherClass):
+    """A class of sparse matrices. One of ours is an instance where its plain matrix, of its values' library, is one."""
+
+    __slots__ = ()
+
+    def __instancecheck__(self, obj):
+        counts_as = CLASSES.get(id(type(obj)))
+        return isinstance(obj, self._real) if counts_as is None else issubclass(counts_as(obj), self._real)
+
+    def _classes(self):
+        return (self._real,)
+
+
+def is_of_matrices(cls):
+    """Whether a class of SciPy's, or of another library with its names, is one of sparse matrices."""
+    return hasattr(cls, "tocsr") or cls.__name__ in ("spmatrix", "sparray")
 
 
 def _gate(real, ours):

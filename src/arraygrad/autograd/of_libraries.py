@@ -27,9 +27,14 @@ _WAYS = {
     "torch.tensor(x) and torch.from_numpy(x) out of it, which cut the gradient off. ",
 }
 _WAYS["jaxlib"] = _WAYS["jax"]
+_HELD = (
+    "An attribute keeps the real module (self.xp.sum(t)) where code that the call reaches asks importlib or "
+    "sys.modules for modules: name the modules that are to be reached, adopt=('package.module',), or import cupy where "
+    "it is called. "
+)
 _WAYS["cupy"] = _WAYS["cupyx"] = (
     "CuPy's code takes its own arrays here. Functions of cupy and cupyx.scipy that adopted code calls by their names "
-    "are recorded, as those of arraygrad.numpy and arraygrad.scipy are everywhere. A matrix of cupyx's takes "
+    f"are recorded, as those of arraygrad.numpy and arraygrad.scipy are everywhere. {_HELD}A matrix of cupyx's takes "
     "recorded values, S[rows, columns] = values, after S = arraygrad.scipy.sparse.Matrix(S), or is made of them, "
     "csr_matrix((values, (rows, columns)), shape). "
 )
@@ -59,6 +64,11 @@ _OF_NUMBERS = (
     "Python asks this object for its number, by `{}`, in compiled code that takes no Tensor from it. {}float(x), "
     "functions of math and numpy.array([x], dtype=float) of the object x are recorded. "
 )
+_OF_CUPY_WRITTEN = (
+    "An array of CuPy's that was made before the call stays CuPy's own. Put a Tensor in its place first, "
+    "x = arraygrad.asarray(x, copy=True), or make the array inside of the function that is differentiated, where "
+    "cupy.zeros and its like make arrays that are recorded. What reads the old array gets no gradient. "
+)
 _OF_CUPYX = (
     "Methods of cupyx's sparse matrices know CuPy's arrays and numbers alone, where a Tensor is given: those of "
     "arraygrad.scipy.sparse.Matrix(S), which is the same matrix, are recorded. Operators, S @ t, S * t and S + A, are "
@@ -68,8 +78,8 @@ _OF_CUPY = (
     "CuPy's code takes its own arrays here, and a Tensor is given. Functions of cupy and cupyx.scipy that adopted code "
     "calls by their names are recorded, as those of arraygrad.numpy and arraygrad.scipy are everywhere; methods of an "
     "object of cupyx's that was made before the call are not: make it inside of the function that is differentiated, "
-    "or take that of arraygrad.scipy. A kernel of your own takes t.array in arraygrad.autograd.Function, or in a "
-    "function that arraygrad.primitive gives its derivative. "
+    f"or take that of arraygrad.scipy. {_HELD}A kernel of your own takes t.array in arraygrad.autograd.Function, or in "
+    "a function that arraygrad.primitive gives its derivative. "
 )
 _OF_RANDOM = (
     "CuPy draws random numbers by parameters that are arrays of its own, and a Tensor is given: draw numbers that "
@@ -124,6 +134,8 @@ def of_plain_calls(text):
 def of_target(target):
     """What to write where a value is stored in an object that holds plain numbers; "" for arrays and others."""
     module = type(target).__module__
+    if module.partition(".")[0] == "cupy":
+        return _OF_CUPY_WRITTEN
     return MASKED if module.startswith("numpy.ma") else _WAYS.get(module.partition(".")[0], "")
 
 

@@ -549,13 +549,17 @@ def _question(name, answers):
 
     def function(x):
         if is_foreign_matrix(x):
-            return getattr(chapter_of(library_in((x,)), "sparse"), name)(x)
+            asked = getattr(chapter_of(library_in((x,)), "sparse"), name, None)
+            return asked is not None and asked(x)
         return answers(x) if isinstance(x, Base) else theirs(raw(x))
 
-    function.__name__ = name
-    function.__doc__ = theirs.__doc__
+    def of_scipy(x):  # in adopted calls: matrices of another library's are none of SciPy's
+        return library_in((x,)) is None and function(x)
+
+    for one in (function, of_scipy):
+        one.__name__, one.__doc__ = name, theirs.__doc__
     CHAPTER.names[name] = function
-    REGISTRY[f"sparse.{name}"] = Rule(f"sparse.{name}", (), "", "", theirs, function, reason="constant")
+    REGISTRY[f"sparse.{name}"] = Rule(f"sparse.{name}", (), "", "", theirs, of_scipy, reason="constant")
 
 
 _question("issparse", lambda x: True)

@@ -623,7 +623,7 @@ class Matrix(Base):
 
     def __getattr__(self, name):
         if name.startswith("_"):
-            raise AttributeError(name)
+            raise AttributeError(self._of_private(name))
         if name in _INDICES:
             self._settle()
             self._check_named_once(name)
@@ -636,6 +636,18 @@ class Matrix(Base):
         if not callable(value):
             return value
         return guarded(f"sparse.{self.format}_{kind_of_matrix(self)}.{name}", value, "the method has no rule here")
+
+    def _of_private(self, name):
+        """What is said of a private name that is missing here."""
+        if name.startswith("__") or "_values" not in vars(self) or not hasattr(scipy_class(self), name):
+            return name
+        cls = scipy_class(self)
+        return (
+            f"arraygrad.scipy.sparse: {name!r} is private to {cls.__module__.partition('.')[0]}'s {cls.__name__}, and "
+            "a matrix with a Tensor of values has the public names alone. A[i, j], A[i, j] = x, A.data, and a matrix "
+            "made anew, csr_matrix((values, (rows, columns))), are recorded; A.pattern is a plain matrix, without a "
+            "gradient"
+        )
 
     def _index_arrays(self, name):
         found = getattr(self._structure, name)
