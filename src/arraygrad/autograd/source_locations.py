@@ -177,7 +177,7 @@ def _own_step(error):
     found = None
     for step in _traceback(error):
         filename = step.tb_frame.f_code.co_filename
-        of_cython = filename == "View.MemoryView" or filename.endswith(".pxd")
+        of_cython = filename in ("View.MemoryView", "<stringsource>") or filename.endswith(".pxd")
         if not of_cython and not _is_installed(filename) and not is_ours(step.tb_frame):
             found = step
     return found
@@ -199,22 +199,26 @@ def is_raised_by_us(error):
     while steps and steps[-1].tb_frame.f_globals.get("PASSES_ERRORS_ON"):
         steps.pop()
     filename = steps[-1].tb_frame.f_code.co_filename if steps else ""
-    return filename.startswith(_PACKAGE) or filename.endswith((".pyx", ".pxd"))
+    return filename.startswith(_PACKAGE) or (filename.endswith((".pyx", ".pxd")) and "arraygrad" in filename)
 
 
 def value_met(error, kind):
     """(place, name) of a value of class `kind` in the line of the program's own code where an error arose.
 
-    None where that line has none, or its source is not there. Only names, items and attributes are looked at: no code
-    of the program is run.
+    The first one that requires grad, where there is one. None where that line has none, or its source is not there.
+    Only names, items and attributes are looked at: no code of the program is run.
     """
     step = _own_step(error)
     tree = None if step is None else parsed(_computed(step))
+    first = None
     for node in ast.walk(tree) if tree is not None else ():
         found = object_of(node, step.tb_frame)
-        if any(type(item) is kind for item in (found if type(found) in (list, tuple) else (found,))):
-            return _where(step), ast.unparse(node)
-    return None
+        for item in found if type(found) in (list, tuple) else (found,):
+            if type(item) is kind:
+                if item.requires_grad:
+                    return _where(step), ast.unparse(node)
+                first = first or ast.unparse(node)
+    return None if first is None else (_where(step), first)
 
 
 def _is_installed(filename):
