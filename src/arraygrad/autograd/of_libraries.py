@@ -93,6 +93,12 @@ _OF_WHOLE_NUMBERS = (
 _NUMBER = "Where only the number is meant, give it arraygrad.stop_gradient(x).item()."
 
 
+MADE_BY_SYMPY = (
+    "sympy.lambdify has made this code within the call. Make the function before the one that is differentiated is "
+    "called, or by sympy.lambdify(symbols, expression, [{'array': arraygrad.asarray}, 'numpy']). "
+)
+
+
 def way_of(library, adopting):
     """What to write where a function of a third party's library gets a Tensor that requires grad."""
     known = _WAYS.get(library)
@@ -102,6 +108,11 @@ def way_of(library, adopting):
             known += f"{_ADOPTED}what is Python code of theirs may be recorded. "
         known += "Compose the value of functions that are recorded, or define its derivative by arraygrad.primitive. "
     return f"Give {library} t.detach() where only the values are meant, as for a plot, a log or a check. {known}"
+
+
+def is_made_by_sympy(filename):
+    """Whether a file's name is one that sympy.lambdify gives to the code that it makes."""
+    return filename.startswith("<lambdifygenerated")
 
 
 def of_target(target):

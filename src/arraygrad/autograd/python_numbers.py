@@ -44,7 +44,7 @@ from arraygrad.autograd.keys import are_one_key, warn_of_keys
 from arraygrad.autograd.let_go import is_let_go
 from arraygrad.autograd.number_texts import formats, shown, text_filled
 from arraygrad.autograd.of_arrays import is_index, is_of_operators, of_an_array
-from arraygrad.autograd.of_libraries import MASKED, of_target, way_of
+from arraygrad.autograd.of_libraries import MADE_BY_SYMPY, MASKED, is_made_by_sympy, of_target, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, holder_of_numbers, metric, recorded_name
 from arraygrad.autograd.of_scipy import matrix_written, way_out_of_scipy
 from arraygrad.autograd.source_locations import (
@@ -561,6 +561,8 @@ def conversion_refused(t, how):
         text += "numpy.ndenumerate and numpy.nditer take no Tensor: loop over numpy.ndindex(x.shape), or x.flat. "
     elif called == "broadcast":
         text += "For the shape alone: numpy.broadcast_shapes(x.shape, y.shape). It is recorded in adopted calls. "
+    elif made and is_made_by_sympy(at.filename):
+        text += MADE_BY_SYMPY
     elif made:
         text += _OF_LISTS
         if not adopting():

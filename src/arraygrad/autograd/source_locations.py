@@ -15,7 +15,7 @@ import textwrap
 import types
 import warnings
 
-from arraygrad.autograd.of_libraries import told
+from arraygrad.autograd.of_libraries import is_made_by_sympy, told
 from arraygrad.core.convert import outermost_here
 
 __all__ = [
@@ -222,7 +222,7 @@ def value_met(error, kind):
 
 
 def _is_installed(filename):
-    return "site-packages" in filename or "dist-packages" in filename
+    return "site-packages" in filename or "dist-packages" in filename or is_made_by_sympy(filename)
 
 
 _LIBRARIES = ("numpy", "scipy", "pandas")
