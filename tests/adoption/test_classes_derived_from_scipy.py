@@ -88,3 +88,48 @@ def test_of_numpy(program):
         """
     ).f
     assert ag.grad(run)(3.0) == pytest.approx(6.0, rel=1e-14)
+
+
+KEPT = {
+    "CubicSpline": ("interpolate.CubicSpline", "A, Y * x", "1.5"),
+    "interp1d": ("interpolate.interp1d", "A, Y * x", "1.5"),
+    "PPoly": ("interpolate.PPoly", "np.ones((2, 3)) * x, A", "1.5"),
+    "gaussian_kde": ("stats.gaussian_kde", "Y * x", "1.0"),
+    "CubicSpline at x": ("interpolate.CubicSpline", "A, Y", "x"),
+    "PPoly at x": ("interpolate.PPoly", "np.ones((2, 3)), A", "x"),
+}
+
+
+@pytest.mark.parametrize("called", CALLED)
+@pytest.mark.parametrize("case", KEPT)
+def test_with_recorded_data_it_is_refused_and_an_attribute_is_a_way_out(program, case, called):
+    pytest.importorskip("scipy")
+    path, given, at = KEPT[case]
+    module, cls = path.split(".")
+    import_, base, prefix, me = (part.format(module=module, cls=cls) for part in CALLED[called])
+    run = program(
+        kept=f"""
+        import numpy as np
+        {import_}
+        A = np.arange(4.0)
+        Y = np.array([0.0, 1.0, 2.0, 1.0])
+        class Mine({base}):
+            def __init__(self, *given):
+                {prefix}__init__({me}*given)
+        class Keeps:
+            def __init__(self, *given):
+                self.kept = {base}(*given)
+            def __call__(self, at):
+                return self.kept(at)
+        def f(x):
+            return np.sum(Mine({given})({at}))
+        def g(x):
+            return np.sum(Keeps({given})({at}))
+        """
+    )
+    with pytest.raises(TypeError, match=rf"kept\.py:\d+, in .*derived from scipy\.{path} .*keeps a {cls}\(") as error:
+        ag.grad(run.f)(1.3)
+    assert "A list that holds" not in str(error.value)
+    h = 1e-5
+    difference = (run.f(1.3 + h) - run.f(1.3 - h)) / (2 * h)
+    assert ag.grad(run.g)(1.3) == pytest.approx(difference, rel=1e-7)

@@ -364,8 +364,12 @@ def _method_of(frame):
     """The method of an object of SciPy's, or the object that is called, whose code a frame of SciPy's runs; or None."""
     owner = frame.f_locals.get("self")
     name = frame.f_code.co_name
-    if owner is None or not _is_scipys(owner):
+    if owner is None:
         return None
+    if not _is_scipys(owner):  # of a class that is derived from one of SciPy's
+        found = [vars(base).get(name) for base in type(owner).__mro__]
+        found = [function for function in found if getattr(function, "__code__", None) is frame.f_code]
+        return types.MethodType(found[0], owner) if found else None
     return owner if name == "__call__" else getattr(owner, name, None)
 
 
