@@ -65,7 +65,7 @@ def test_with_plain_data_it_is_what_it_is_in_a_plain_call(program, case, called,
             assert isinstance(mine, {base})
             return float(mine.asked()) * x
         """
-    run = program(derived=source).f
+    run = program(derivedofscipy=source).f
     slope = run(1.0)
     assert ag.grad(run)(3.0) == pytest.approx(slope, rel=1e-13)
     assert run(1.0) == slope
@@ -76,7 +76,7 @@ def test_with_plain_data_it_is_what_it_is_in_a_plain_call(program, case, called,
 
 def test_of_numpy(program):
     run = program(
-        derived="""
+        derivedofnumpy="""
         import numpy as np
         class Mine(np.poly1d):
             def __init__(self, c):
@@ -108,7 +108,7 @@ def test_with_recorded_data_it_is_refused_and_an_attribute_is_a_way_out(program,
     module, cls = path.split(".")
     import_, base, prefix, me = (part.format(module=module, cls=cls) for part in CALLED[called])
     run = program(
-        kept=f"""
+        keptofscipy=f"""
         import numpy as np
         {import_}
         A = np.arange(4.0)
@@ -127,7 +127,9 @@ def test_with_recorded_data_it_is_refused_and_an_attribute_is_a_way_out(program,
             return np.sum(Keeps({given})({at}))
         """
     )
-    with pytest.raises(TypeError, match=rf"kept\.py:\d+, in .*derived from scipy\.{path} .*keeps a {cls}\(") as error:
+    with pytest.raises(
+        TypeError, match=rf"keptofscipy\.py:\d+, in .*derived from scipy\.{path} .*keeps a {cls}\("
+    ) as error:
         ag.grad(run.f)(1.3)
     assert "A list that holds" not in str(error.value)
     h = 1e-5

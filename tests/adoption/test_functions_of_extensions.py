@@ -177,7 +177,7 @@ def test_what_is_recorded_is_refused_whatever_stands_beside_it(program, call, re
     names = [name for i, name in enumerate("abc"[:taken]) if recorded >> i & 1]
     scales = ["x" if name in names else "1.0" for name in "abc"]
     module = program(
-        beside=f"""
+        besiderecorded=f"""
         import numpy as np
         from sklearn import _isotonic
         def lost(x):
@@ -192,7 +192,7 @@ def test_what_is_recorded_is_refused_whatever_stands_beside_it(program, call, re
     told = (
         rf"Compiled code asks for the memory of a Tensor that requires|[{''.join(names)}] is, or holds, a Tensor where"
     )
-    with pytest.raises(TypeError, match=rf"beside\.py:6, in lost: [^\n]*({told})"):
+    with pytest.raises(TypeError, match=rf"besiderecorded\.py:6, in lost: [^\n]*({told})"):
         ag.grad(module.lost)(3.0)
 
 

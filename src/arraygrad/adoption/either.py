@@ -53,7 +53,7 @@ class EitherClass(Either):
     __slots__ = ()
 
     def __getattribute__(self, name):
-        if name in _ITS_OWN_TOO:
+        if name in _ITS_OWN_TOO:  # what Python looks for in the type is not asked here
             return _method(self, name)
         return super().__getattribute__(name)
 
@@ -79,7 +79,14 @@ class EitherClass(Either):
         return (self._real, self._ours) if isinstance(self._ours, type) else (self._real,)
 
 
-_ITS_OWN_TOO = frozenset(("__call__", "__init__", "__new__"))
+# What `object` has under the same name, which the class that is stood in for may have otherwise.
+_OF_OBJECTS = frozenset(
+    """
+    __eq__ __format__ __ge__ __gt__ __hash__ __init__ __le__ __lt__ __ne__ __new__ __reduce__ __reduce_ex__ __repr__
+    __str__
+    """.split()
+)
+_ITS_OWN_TOO = _OF_OBJECTS.union(("__call__",)).difference(("__reduce__", "__reduce_ex__"))
 _NO_METHODS = (classmethod, staticmethod, type, types.ClassMethodDescriptorType)
 
 
@@ -91,6 +98,8 @@ def _is_method(cls, name):
 
 def _method(either, name):
     real, ours = either._real, either._ours
+    if not callable(getattr(real, name)):  # `__hash__` is None
+        return getattr(real, name)
 
     @functools.wraps(getattr(real, name))
     def method(obj, /, *args, **kwargs):
@@ -127,6 +136,9 @@ class StandInClass(type):
 
     def __subclasscheck__(cls, other):
         return other is cls or issubclass(other, cls._real)
+
+    def __getattribute__(cls, name):
+        return cls.__getattr__(name) if name in _OF_OBJECTS else super().__getattribute__(name)
 
     def __getattr__(cls, name):
         return getattr(cls._real, name)
