@@ -166,6 +166,36 @@ def test_functions_of_cython(program):
     check(module.least, 0.25)
 
 
+COMPILED = ("_isotonic._make_unique({0}, {1}, {2})", "_isotonic._inplace_contiguous_isotonic_regression({0}, {1})")
+
+
+@pytest.mark.parametrize("recorded", range(8))
+@pytest.mark.parametrize("call", COMPILED)
+def test_what_is_recorded_is_refused_whatever_stands_beside_it(program, call, recorded):
+    pytest.importorskip("sklearn._isotonic")
+    taken = call.count("{")
+    names = [name for i, name in enumerate("abc"[:taken]) if recorded >> i & 1]
+    scales = ["x" if name in names else "1.0" for name in "abc"]
+    module = program(
+        besiderecorded=f"""
+        import numpy as np
+        from sklearn import _isotonic
+        def lost(x):
+            a, b, c = np.arange(3.0) * {scales[0]}, np.ones(3) * {scales[1]}, np.full(3, 2.0) * {scales[2]}
+            {call.format("a", "b", "c")}
+            return x * 2.0
+        """
+    )
+    if not names:
+        check(module.lost, 2.0)
+        return
+    told = (
+        rf"Compiled code asks for the memory of a Tensor that requires|[{''.join(names)}] is, or holds, a Tensor where"
+    )
+    with pytest.raises(TypeError, match=rf"besiderecorded\.py:6, in lost: [^\n]*({told})"):
+        ag.grad(module.lost)(3.0)
+
+
 def test_functions_that_are_bound_to_cpp_say_what_to_write():
     contourpy = pytest.importorskip("contourpy")  # of pybind11
     make = contourpy._contourpy.SerialContourGenerator

@@ -34,6 +34,11 @@ def plotted(x):
     return plt
 
 
+def of_matrix(m, modules):
+    a = m.Symbol("a")
+    return m.lambdify(a, m.Matrix([[m.sin(a), a * m.cos(a)]]), modules)
+
+
 CASES = {
     "torch.sum": ("torch", lambda m, x: m.sum(x), "from_torch", lambda m: ag.interop.from_torch(m.sum)),
     "torch.sin": ("torch", lambda m, x: m.sin(x).sum(), "from_torch",
@@ -53,6 +58,10 @@ CASES = {
                      lambda m: lambda x: m.lambdify(m.Symbol("a"), 2 * m.Symbol("a"), "numpy")(x[0])),
     "sympy.Float": ("sympy", lambda m, x: m.Float(x[0]), "lambdify",
                     lambda m: lambda x: m.lambdify(m.Symbol("a"), 2 * m.Symbol("a"), "numpy")(x[0])),
+    "lambdify in the call": ("sympy", lambda m, x: of_matrix(m, "numpy")(x[0]).sum(), r"lambdify\(symbols",
+                             lambda m: lambda x: of_matrix(m, [{"array": ag.asarray}, "numpy"])(x[0]).sum()),
+    "lambdify of math": ("sympy", lambda m, x: m.lambdify(m.Symbol("a"), m.sin(m.Symbol("a")), "math")(x[0]),
+                         r"numpy\.sin", lambda m: lambda x: np.sin(x[0])),
     "mpmath.sin": ("mpmath", lambda m, x: m.sin(x[0]), "NumPy's functions", lambda m: lambda x: np.sin(x[0])),
     "plt.plot": ("matplotlib.pyplot", lambda m, x: (plotted(x).plot(x), x.sum())[1],
                  r"Give matplotlib arraygrad\.stop_gradient\(t\)",

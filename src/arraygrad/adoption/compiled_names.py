@@ -12,7 +12,8 @@ Cython's `numpy.ndarray` arguments.
 (2) A result that is one of these arrays is its Tensor again, a new array becomes a Tensor that can be written, and
     one over the memory of an argument stays an array.
 (3) With a gradient among them the function is called as it is: one of plain Python objects may be recorded, and any
-    other refuses the Tensor.
+    other refuses the Tensor. It is called from a frame that counts as the program's, so that what no gradient reaches
+    among its arguments still shows its memory, and the one that requires grad is what is refused.
 (4) Modules of extensions, and the libraries named here, have modules that stand in for them, in which their compiled
     functions do this. Classes are the real ones.
 Guarded by tests/adoption/test_functions_of_extensions.py.
@@ -39,6 +40,7 @@ _ALL: frozenset = frozenset()
 _NAMED = {"cv2": _ALL, "torch": frozenset(("from_numpy",))}
 # Packages whose extensions see Tensors as they are: these have rules, or stand-ins of their own.
 _OTHERS = frozenset("arraygrad numpy scipy cupy cupyx jax jaxlib numba llvmlite torch".split())
+PASSES_ERRORS_ON = True  # an error that arises here is that of the function called
 _SUFFIXES = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 _COMPILED = (types.BuiltinFunctionType,)
 _OF_CYTHON = frozenset(("cython_function_or_method", "fused_cython_function", "_cython_3_0.cython_function_or_method"))
@@ -113,6 +115,12 @@ def _module_of(real):
     return module
 
 
+# Its name is not arraygrad's: core.exports asks for that of the frame that calls compiled code (5 there).
+_as_program = types.FunctionType(
+    (lambda real, args, kwargs: real(*args, **kwargs)).__code__, {"__name__": "program", "PASSES_ERRORS_ON": True}
+)
+
+
 def _on_arrays(real):
     """A function that gives `real` plain arrays in the places of Tensors, where it can (1)."""
 
@@ -126,7 +134,7 @@ def _on_arrays(real):
             if isinstance(leaf, Tensor) and id(leaf) not in given:
                 array = plain_array(leaf)
                 if array is None:
-                    return real(*args, **kwargs)  # (3)
+                    return _as_program(real, args, kwargs)  # (3)
                 given[id(leaf)] = (leaf, array)
         if not given:
             return real(*args, **kwargs)

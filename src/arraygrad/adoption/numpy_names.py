@@ -353,6 +353,9 @@ class _ArrayType(StandInClass):
     def __instancecheck__(cls, obj):
         return isinstance_(obj, numpy.ndarray)
 
+    def __getattribute__(cls, name):  # adoption.subclasses makes objects of recorded data by object.__new__
+        return type.__getattribute__(cls, name) if name == "__new__" else super().__getattribute__(name)
+
     def __getattr__(cls, name):
         found = getattr(numpy.ndarray, name)
         return _method(name, found) if type(found) in _METHODS else found

@@ -8,7 +8,7 @@ Tensor at all and raise errors of their own: `told` reads them.
 
 import re
 
-__all__ = ["MASKED", "of_plain_calls", "of_target", "told", "way_of"]
+__all__ = ["MASKED", "of_code", "of_plain_calls", "of_target", "told", "way_of"]
 
 _WAYS = {
     "astropy": "A Quantity holds plain numbers: compute with the numbers, q.to_value(unit), and give the result its "
@@ -104,6 +104,12 @@ _OF_WHOLE_NUMBERS = (
 _NUMBER = "Where only the number is meant, give it float(arraygrad.stop_gradient(x))."
 
 
+_MADE_BY_SYMPY = (
+    "sympy.lambdify has made this code within the call. Make the function before the one that is differentiated is "
+    "called, or by sympy.lambdify(symbols, expression, [{'array': arraygrad.asarray}, 'numpy']). "
+)
+
+
 def way_of(library, adopting):
     """What to write where a function of a third party's library gets a Tensor that requires grad."""
     known = _WAYS.get(library)
@@ -129,6 +135,16 @@ def of_plain_calls(text):
     for spelling, other in _OF_PLAIN_CALLS:
         text = text.replace(spelling, other)
     return text
+
+
+def of_code(filename):
+    """What to write where code that a library has made takes no Tensor; "" for other files."""
+    return _MADE_BY_SYMPY if is_made_by_sympy(filename) else ""
+
+
+def is_made_by_sympy(filename):
+    """Whether a file's name is one that sympy.lambdify gives to the code that it makes."""
+    return filename.startswith("<lambdifygenerated")
 
 
 def of_target(target):

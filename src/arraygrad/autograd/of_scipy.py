@@ -29,6 +29,15 @@ def way_out_of_scipy(called, adopting):
         where = f"make it by arraygrad.scipy.{name}, or inside of the function of arraygrad.grad(f, adopt=True)"
         return f"This is an object of scipy.{name}, which takes no Tensor: {where}. "
     name, rule = _rule_of(called)
+    base = None if name else _base_of(called)
+    if base is not None:
+        name, rule = base
+        if not getattr(rule, "reason", ""):
+            return (
+                f"A class that is derived from scipy.{name} computes by SciPy's own methods, which take no Tensor: in "
+                f"its place take one that keeps a {name.rpartition('.')[2]}(...), made in the function, in an "
+                "attribute. That is recorded. "
+            )
     text = "SciPy's own functions take no Tensor. "
     if rule is not None and getattr(rule, "reason", ""):
         reason = _with_rules(rule)
@@ -70,6 +79,24 @@ def _made_outside(called):
     if rule is None or rule.reason or not isinstance(rule.function, type):
         return None
     return full, "(...)" if owner is called else f".{called.__name__}(...)"
+
+
+def _base_of(called):
+    """(name below scipy, rule) of the class of SciPy's whose method an object of a derived class has; or None."""
+    module = getattr(called, "__module__", None) or ""
+    owner = getattr(called, "__self__", None)
+    chapter = module.partition(".")[2].partition(".")[0]
+    names = vars(sys.modules.get(f"scipy.{chapter}") or types)
+    found = [names.get(getattr(called, "__qualname__", "").partition(".")[0])]
+    if owner is not None:
+        found = [base for base in type(owner).__mro__ if base.__module__.startswith("scipy.")]
+    for base in found:
+        name = isinstance(base, type) and _public(names, base)
+        if name and _namesake(chapter) is not None:
+            full = f"{chapter}.{name}"
+            rule = importlib.import_module(f"{_SCIPY}._declare").REGISTRY.get(full)
+            return (full, rule) if rule is not None else None
+    return None
 
 
 def _with_rules(rule):

@@ -44,7 +44,7 @@ from arraygrad.autograd.keys import are_one_key, warn_of_keys
 from arraygrad.autograd.let_go import is_let_go
 from arraygrad.autograd.number_texts import formats, shown, text_filled
 from arraygrad.autograd.of_arrays import is_index, is_of_operators, of_an_array
-from arraygrad.autograd.of_libraries import MASKED, of_plain_calls, of_target, way_of
+from arraygrad.autograd.of_libraries import MASKED, of_code, of_plain_calls, of_target, way_of
 from arraygrad.autograd.of_python import drawn, has_no_slope, holder_of_numbers, metric, recorded_name
 from arraygrad.autograd.of_scipy import matrix_written, way_out_of_scipy
 from arraygrad.autograd.source_locations import (
@@ -562,7 +562,7 @@ def conversion_refused(t, how):
     elif called == "broadcast":
         text += "For the shape alone: numpy.broadcast_shapes(x.shape, y.shape). It is recorded in adopted calls. "
     elif made:
-        text += _OF_LISTS
+        text += of_code(at.filename) or _OF_LISTS
         if not adopting():
             text += _in_other_thread(followed_by(t)) or f"In arraygrad.grad(f, adopt=True) {how} does so itself. "
     elif module.startswith("numpy.polynomial") and not adopting():

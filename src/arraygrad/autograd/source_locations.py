@@ -16,7 +16,7 @@ import textwrap
 import types
 import warnings
 
-from arraygrad.autograd.of_libraries import told
+from arraygrad.autograd.of_libraries import is_made_by_sympy, told
 from arraygrad.core.convert import outermost_here
 
 __all__ = [
@@ -178,7 +178,7 @@ def _own_step(error):
     found = None
     for step in _traceback(error):
         filename = step.tb_frame.f_code.co_filename
-        of_cython = filename == "View.MemoryView" or filename.endswith(".pxd")
+        of_cython = filename in ("View.MemoryView", "<stringsource>") or filename.endswith(".pxd")
         if not of_cython and not _is_installed(filename) and not is_ours(step.tb_frame):
             found = step
     return found
@@ -200,26 +200,30 @@ def is_raised_by_us(error):
     while steps and steps[-1].tb_frame.f_globals.get("PASSES_ERRORS_ON"):
         steps.pop()
     filename = steps[-1].tb_frame.f_code.co_filename if steps else ""
-    return filename.startswith(_PACKAGE) or filename.endswith((".pyx", ".pxd"))
+    return filename.startswith(_PACKAGE) or (filename.endswith((".pyx", ".pxd")) and "arraygrad" in filename)
 
 
 def value_met(error, kind):
     """(place, name) of a value of class `kind` in the line of the program's own code where an error arose.
 
-    None where that line has none, or its source is not there. Only names, items and attributes are looked at: no code
-    of the program is run.
+    The first one that requires grad, where there is one. None where that line has none, or its source is not there.
+    Only names, items and attributes are looked at: no code of the program is run.
     """
     step = _own_step(error)
     tree = None if step is None else parsed(_computed(step))
+    first = None
     for node in ast.walk(tree) if tree is not None else ():
         found = object_of(node, step.tb_frame)
-        if any(type(item) is kind for item in (found if type(found) in (list, tuple) else (found,))):
-            return _where(step), ast.unparse(node)
-    return None
+        for item in found if type(found) in (list, tuple) else (found,):
+            if type(item) is kind:
+                if item.requires_grad:
+                    return _where(step), ast.unparse(node)
+                first = first or ast.unparse(node)
+    return None if first is None else (_where(step), first)
 
 
 def _is_installed(filename):
-    return "site-packages" in filename or "dist-packages" in filename
+    return "site-packages" in filename or "dist-packages" in filename or is_made_by_sympy(filename)
 
 
 _LIBRARIES = ("numpy", "scipy", "pandas")
@@ -366,8 +370,12 @@ def _method_of(frame):
     """The method of an object of SciPy's, or the object that is called, whose code a frame of SciPy's runs; or None."""
     owner = frame.f_locals.get("self")
     name = frame.f_code.co_name
-    if owner is None or not _is_scipys(owner):
+    if owner is None:
         return None
+    if not _is_scipys(owner):  # of a class that is derived from one of SciPy's
+        found = [vars(base).get(name) for base in type(owner).__mro__]
+        found = [function for function in found if getattr(function, "__code__", None) is frame.f_code]
+        return types.MethodType(found[0], owner) if found else None
     return owner if name == "__call__" or _is_computed(owner, name) else getattr(owner, name, None)
 
 

@@ -1,15 +1,17 @@
 """What solved problems share: their arguments, what a solver handed back, and the node that stands for the solution.
 
-May import: core.containers, engine, ops, core.constructors, core.tensor, transforms.tracked_call. `arraygrad.implicit`
-is the public face.
+May import: autograd.source_locations, core.containers, engine, ops, core.constructors, core.tensor,
+transforms.tracked_call. `arraygrad.implicit` is the public face.
 """
 
 from __future__ import annotations
 
+import sys
 import types
 
 import numpy
 
+from arraygrad.autograd.source_locations import own_frame, source_of, where_text
 from arraygrad.core.constructors import asarray, wrap_raw
 from arraygrad.core.containers import flatten, unflatten
 from arraygrad.core.tensor import Tensor, apply_op
@@ -20,6 +22,7 @@ from arraygrad.transforms.tracked_call import TrackedCall, function_name, meta_o
 __all__ = [
     "NUMBERS",
     "Arguments",
+    "Called",
     "ConvergenceError",
     "array_function",
     "as_tensor",
@@ -54,6 +57,25 @@ class ConvergenceError(RuntimeError):
         ...
     arraygrad.implicit.common.ConvergenceError: ...
     """
+
+
+class Called:
+    """The name of a solver, for errors of backward: as text it has the line of the program that called it before.
+
+    Parameters
+    ----------
+    name : str
+    """
+
+    __slots__ = ("at", "code", "line", "name")
+
+    def __init__(self, name):
+        frame = own_frame(sys._getframe(1))
+        self.name, self.code, self.line, self.at = name, frame.f_code, frame.f_lineno, frame.f_lasti
+
+    def __str__(self):
+        expression = source_of(self.code, self.at, {})
+        return f"{where_text(self.code.co_filename, self.line, self.code.co_qualname, expression)}: {self.name}"
 
 
 class Arguments:
@@ -355,16 +377,19 @@ def solve_dense(name, xp, matrix, b, what):
     numpy.linalg.LinAlgError
         If the matrix is singular, or so nearly that the result has no correct digit.
     """
-    text = (
-        f"{name}: the {what} at the solution is singular, so the solution is no differentiable function of the "
-        "arguments there (it may not be isolated)"
-    )
+
+    def singular():
+        return numpy.linalg.LinAlgError(
+            f"{name}: the {what} at the solution is singular, so the solution is no differentiable function of the "
+            "arguments there (it may not be isolated)"
+        )
+
     try:
         found = xp.linalg.solve(matrix, b)
     except Exception as error:  # each library has an error of its own
         if "ingular" not in str(error):
             raise
-        raise numpy.linalg.LinAlgError(text) from error
+        raise singular() from error
     # |A| |x| / |b| is a lower bound of the condition number, and the usual one where the matrix is nearly singular.
     m, v, g = raw(matrix), raw(found), raw(b)
     if v.size:
@@ -372,5 +397,5 @@ def solve_dense(name, xp, matrix, b, what):
         size = float(rxp.max(rxp.abs(m))) * float(rxp.max(rxp.abs(v)))
         given = float(rxp.max(rxp.abs(g)))
         if not size * float(rxp.finfo(m.dtype).eps) <= 0.1 * given and given > 0.0:
-            raise numpy.linalg.LinAlgError(text)
+            raise singular()
     return found

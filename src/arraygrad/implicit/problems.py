@@ -19,6 +19,7 @@ from arraygrad.core.convert import running_here
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import (
     Arguments,
+    Called,
     ConvergenceError,
     array_function,
     as_tensor,
@@ -199,7 +200,7 @@ class _Root:
     """A solution of residual(x, *arguments) = 0, as the node of its Tensor sees it."""
 
     def __init__(self, name, residual, solution, arguments, linear_solver, tol):
-        self.name = name
+        self.name = name if isinstance(name, Called) else Called(name)
         self.residual = residual
         self.solution = solution
         self.arguments = arguments

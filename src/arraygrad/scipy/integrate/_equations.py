@@ -14,7 +14,7 @@ from scipy import integrate
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.collocation import Again, Evaluated, Stepped
-from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, solving
+from arraygrad.implicit.common import Arguments, Called, ConvergenceError, array_function, solving
 from arraygrad.implicit.ivp import solve_ivp as implicit_ivp
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
 from arraygrad.scipy._callbacks import bound, lifted, plain, tracked
@@ -231,6 +231,7 @@ class _Times:
     def __init__(self, event, flow, arguments, times, states):
         self.event, self.flow, self.arguments, self.solution, self.states = event, flow, arguments, times, states
         self.own = Arguments(event.parameters)
+        self.name = Called(NAME)
 
     def pull(self, g, t, arrays):
         """Gradients of (y0, *parameters, *parameters of the event)."""
@@ -265,12 +266,12 @@ class _Times:
     def _check(self, value, rate, time):
         if rate == 0.0:
             raise np.linalg.LinAlgError(
-                f"{NAME}: it touches zero at t = {time:g} without crossing it, so its time is no function with a "
+                f"{self.name}: it touches zero at t = {time:g} without crossing it, so its time is no function with a "
                 "derivative of the arguments there"
             )
         if not abs(value / rate) <= EVENT * (1.0 + abs(time)):
             raise ConvergenceError(
-                f"{NAME}: the solver's result is no solution: Newton's method would move t = {time:g} by "
+                f"{self.name}: the solver's result is no solution: Newton's method would move t = {time:g} by "
                 f"{abs(value / rate):.3g}, which is more than {EVENT:g} allows. Solve to a smaller tolerance"
             )
 
@@ -281,7 +282,7 @@ class _Times:
             y = flow.at(t, y0, values[:count])
             return ag.reshape(ag.asarray(event.f(t, y, *values[count:])), ())
 
-        return _Root(NAME, residual, np.asarray(time), self.arguments, None, EVENT)
+        return _Root(self.name, residual, np.asarray(time), self.arguments, None, EVENT)
 
 
 @CHAPTER.composition("odeint", "y0 t args", ADJOINT)

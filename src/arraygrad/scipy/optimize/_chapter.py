@@ -9,7 +9,7 @@ from scipy import optimize
 
 from arraygrad.autograd import Function
 from arraygrad.core.constructors import asarray
-from arraygrad.implicit.common import Arguments, ConvergenceError, array_function, raw_function
+from arraygrad.implicit.common import Arguments, Called, ConvergenceError, array_function, raw_function
 from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
 from arraygrad.scipy._callbacks import bound, lifted, tracked
 from arraygrad.scipy._declare import Chapter
@@ -96,14 +96,15 @@ class Unconverged(Function):
 
     @staticmethod
     def forward(ctx, name, x, moved, *tensors):
-        ctx.text = (
-            f"scipy.optimize.{name}: the solver's result is no solution: the solution is {moved:.3g} away from it"
-        )
+        ctx.name, ctx.moved = Called(f"scipy.optimize.{name}"), moved
         return asarray(x)
 
     @staticmethod
     def backward(ctx, g):
-        raise ConvergenceError(f"{ctx.text}. Solve to a smaller tolerance, with more iterations")
+        raise ConvergenceError(
+            f"{ctx.name}: the solver's result is no solution: the solution is {ctx.moved:.3g} away from it. Solve to a "
+            "smaller tolerance, with more iterations"
+        )
 
 
 class _Recorded(optimize.OptimizeResult):

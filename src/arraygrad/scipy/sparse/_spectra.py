@@ -1,6 +1,7 @@
 """Eigenvalues, singular values and exponentials of sparse matrices, and least squares by LSMR.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy._libraries, scipy.linalg, scipy.sparse, numpy, SciPy.
+May import: arraygrad, core.tensor, implicit.common, scipy._declare, scipy._libraries, scipy.linalg, scipy.sparse,
+numpy, SciPy.
 
 An eigenvalue of a symmetric matrix has the gradient v_i v_j at the element (i, j) of the pattern (Giles 2008): that
 costs no more than the product. Eigenvectors, and what is not symmetric, are differentiated through the dense matrix.
@@ -10,6 +11,7 @@ import numpy as np
 from scipy.sparse import linalg as _linalg
 
 import arraygrad as ag
+from arraygrad.implicit.common import Called
 from arraygrad.scipy._declare import REGISTRY, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy._libraries import serve
@@ -256,7 +258,7 @@ def declare(chapter, least_squares, wanted):
         values, pattern = _parts(A)
         b = dense_of(b)
         plain = _linalg.lsmr(with_values(pattern, raw(values)), raw(b), damp, atol, btol, conlim, maxiter, show)
-        x = least_squares(values, b, pattern, {"name": "lsmr", "found": plain[0]})
+        x = least_squares(values, b, pattern, {"name": Called("scipy.sparse.linalg.lsmr"), "found": plain[0]})
         left = ag.asarray(b) - Matrix(pattern, values) @ x
         return x, plain[1], plain[2], ag.sqrt(ag.sum(left * left)), *[None] * 4
 

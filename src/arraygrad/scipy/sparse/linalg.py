@@ -14,7 +14,7 @@ import arraygrad as ag
 from arraygrad.core.constant_checks import Contents
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
-from arraygrad.implicit.common import ConvergenceError
+from arraygrad.implicit.common import Called, ConvergenceError
 from arraygrad.scipy._declare import REGISTRY, Chapter, mirror, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy._libraries import is_foreign_matrix, library_of, serve
@@ -57,6 +57,7 @@ class _System:
 
     def __init__(self, pattern, solve, pruned=False, name=""):
         self.pattern, self.solve, self.pruned, self.name = pattern, solve, pruned, name
+        self.called = name and Called(f"scipy.sparse.linalg.{name}")
 
     def check(self, values, b, x):
         """Refuse the gradient of what is no solution. All raw."""
@@ -64,8 +65,8 @@ class _System:
         left, given = (sum_of_squares(v) ** 0.5 for v in (matrix @ x - b, b))
         if not left <= _NEAR * given:
             raise ConvergenceError(
-                f"scipy.sparse.linalg.{self.name}: the result is no solution: |A x - b| is {left:.3g} for |b| "
-                f"{given:.3g}, but the gradient is that of the solution: pass a smaller rtol, or allow more iterations"
+                f"{self.called}: the result is no solution: |A x - b| is {left:.3g} for |b| {given:.3g}, but the "
+                "gradient is that of the solution: pass a smaller rtol, or allow more iterations"
             )
 
     def adjoint(self):
@@ -278,7 +279,7 @@ def lsqr(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, iter_lim=None, show=F
     values, pattern, _ = _parts(A)
     b = dense_of(b)
     plain = _linalg.lsqr(with_values(pattern, raw(values)), raw(b), damp, atol, btol, conlim, iter_lim, show)
-    x = _recorded_least_squares(values, b, pattern, {"name": "lsqr", "found": plain[0]})
+    x = _recorded_least_squares(values, b, pattern, {"name": Called("scipy.sparse.linalg.lsqr"), "found": plain[0]})
     left = ag.asarray(b) - Matrix(pattern, values) @ x
     return (x, plain[1], plain[2], ag.sqrt(ag.sum(left * left)), *[None] * 6)
 
@@ -295,8 +296,8 @@ def _refuse_unless_near(name, found, exact):
     apart, size = (float(np.max(np.abs(v), initial=0.0)) for v in (found - exact, exact))
     if not apart <= _NEAR * (1.0 + size):
         raise ConvergenceError(
-            f"scipy.sparse.linalg.{name}: the result differs from the solution by {apart:.3g}, but the gradient is "
-            "that of the solution: pass smaller tolerances, or allow more iterations"
+            f"{name}: the result differs from the solution by {apart:.3g}, but the gradient is that of the solution: "
+            "pass smaller tolerances, or allow more iterations"
         )
 
 
