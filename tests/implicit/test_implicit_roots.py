@@ -346,3 +346,32 @@ def test_a_transform_that_adopts_nothing_decides_for_the_solvers_in_it():
     solve = ag.implicit.root(made_of_a_list)
     with pytest.raises(TypeError, match=r"numpy\.array"):
         ag.grad(lambda k: k * np.sum(solve(np.array([1.0, 1.0]), 0.7)), adopt=False)(0.7)
+
+
+def far_off(fun, x0):
+    return x0 + 0.5
+
+
+# What has a problem solved whose gradient is refused later, and the line that is to be named.
+SOLVED = {
+    "root": lambda a: ag.implicit.root(lambda x, a: x * x - a, far_off)(1.0, a),
+    "minimize": lambda a: ag.implicit.minimize(lambda x, a: (x - a) ** 4 + (x - a) ** 2, far_off)(1.0, a),
+    "fixed_point": lambda a: ag.implicit.fixed_point(lambda x, a: 0.5 * x * a, far_off)(1.0, a),
+    "scipy": lambda a: optimize.minimize(lambda p, a: 1e-8 * np.sum((p - a) ** 4 + (p - a) ** 2), [0.0], args=(a,)).x[
+        0
+    ],
+    "a singular matrix": lambda a: ag.implicit.root(lambda x, a: 0.0 * x * a, lambda fun, x0: x0)(1.0, a),
+}
+
+
+@pytest.mark.parametrize("what", SOLVED)
+@pytest.mark.parametrize(
+    "called", [lambda f: ag.grad(f), lambda f: lambda a: ag.hessian(f)(a)], ids=["first", "second"]
+)
+def test_an_error_of_a_gradient_names_the_line_that_had_the_problem_solved(what, called):
+    """Backward has no frame of the program on the way."""
+    line = SOLVED[what].__code__.co_firstlineno
+    with pytest.raises((ag.implicit.ConvergenceError, np.linalg.LinAlgError)) as error:
+        called(SOLVED[what])(0.3)
+    assert f"test_implicit_roots.py:{line}, in <lambda>: " in str(error.value)
+    assert str(error.value).count("test_implicit_roots.py") == 1
