@@ -16,7 +16,7 @@ from arraygrad.ops.kinds import binary, elementwise, module_on_use, unary, zero
 rules = module_on_use("arraygrad.ops._special_rules")
 
 SPECIAL = "special"
-OF_SHAPES = "arraygrad.scipy.special"  # where shape parameters have a derivative
+OF_SHAPES = "arraygrad.scipy.special"  # where shape parameters and orders have a derivative
 _SQRT_PI = math.sqrt(math.pi)
 
 
@@ -369,6 +369,7 @@ _with_parameters(
     "Modified Bessel function of the second kind and constant real order v, x > 0; derivative of x "
     "-(kv(v - 1, x) + kv(v + 1, x)) / 2 (DLMF 10.29.1). Also complex x. On CuPy and PyTorch v is one int.",
     x=lambda xp, g, v, x, ans: -g * rules.bessel_k(xp, xp.special.kv, v, x, ans),
+    elsewhere=OF_SHAPES,
 )
 _with_parameters(
     "kve",
@@ -376,6 +377,7 @@ _with_parameters(
     "exp(x) kv(v, x), without underflow, x > 0; constant real order v. The derivative of x has all digits for large x "
     "by Hankel's expansion (DLMF 10.40.2). On CuPy and PyTorch v is one int.",
     x=lambda xp, g, v, x, ans: rules.kve(xp, g, v, x, lambda: ans - rules.bessel_k(xp, xp.special.kve, v, x, ans)),
+    elsewhere=OF_SHAPES,
 )
 
 # -- logistic function, entropies, and others --------------------------------------------------------------------------
