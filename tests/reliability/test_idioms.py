@@ -50,5 +50,6 @@ def test_refusal_speaks_of_gradients_and_names_a_way_out(code, adopt):
     _, message = in_a_transform(code, adopt)
     assert "gradient" in message
     assert any(
-        way in message for way in ("Use ", "Leave ", "make the target", "asarray", "detach", "compose", "write x")
+        way in message
+        for way in ("Use ", "Leave ", "make the target", "asarray", "detach", "stop_gradient", "compose", "write x")
     )

@@ -50,6 +50,8 @@ sample("special.logsumexp", SIGNED)
 sample("special.logsumexp", spread(3, 4), spread(3, 4, seed=2), call=lambda f, a, b: f(a, axis=1, b=b, keepdims=True))
 sample("special.logsumexp", SIGNED, np.array([0.4, -1.3, 0.6, -0.9]), call=lambda f, a, b: f(a, b=b, return_sign=True))
 
+sample("special.kv special.kve", A, B)
+sample("special.kv special.kve", SIGNED, spread(4, low=0.1, high=20.0))
 sample("special.gammainc special.gammaincc", A, B)
 sample("special.gammainc special.gammaincc", spread(4, low=8.0, high=20.0), spread(4, low=9.0, high=20.0, seed=1))
 sample("special.betainc special.betaincc", A, B, UNIT)
