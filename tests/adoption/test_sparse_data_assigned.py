@@ -14,6 +14,9 @@ sparse = pytest.importorskip("scipy.sparse", reason="SciPy, which is optional, i
 
 import arraygrad as ag
 
+# The matrices keep the Tensors that were assigned to them, and the functions' namespaces keep the matrices.
+pytestmark = pytest.mark.keeps_objects
+
 X = np.array([0.3, 0.7, 1.1])
 DENSE = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [0.0, 4.0, 5.0]])
 KINDS = [f"{name}_{kind}" for name in ("csr", "csc", "coo", "bsr", "dia") for kind in ("array", "matrix")]
