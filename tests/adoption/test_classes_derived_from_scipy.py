@@ -38,23 +38,30 @@ CALLED = {
 }
 
 
-@pytest.mark.parametrize("where", ["in the call", "before"])
-@pytest.mark.parametrize("called", CALLED)
-@pytest.mark.parametrize("case", BASES)
-def test_with_plain_data_it_is_what_it_is_in_a_plain_call(program, case, called, where):
-    scipy = pytest.importorskip("scipy")
-    path, given, asked, recorded = BASES[case]
+def derived(path, called):
+    """(head of a program with a class Mine derived from one of SciPy's, that one, how its methods are called)."""
     module, cls = path.split(".")
     import_, base, prefix, me = (part.format(module=module, cls=cls) for part in CALLED[called])
-    asked = asked.replace("{me[:-2]}", me[:-2]).format(base=prefix, me=me)
-    source = f"""
+    head = f"""
         import numpy as np
         {import_}
         A = np.arange(4.0)
         Y = np.array([0.0, 1.0, 2.0, 1.0])
         class Mine({base}):
             def __init__(self, *given):
-                {prefix}__init__({me}*given)
+                {prefix}__init__({me}*given)"""
+    return head, base, prefix, me
+
+
+@pytest.mark.parametrize("where", ["in the call", "before"])
+@pytest.mark.parametrize("called", CALLED)
+@pytest.mark.parametrize("case", BASES)
+def test_with_plain_data_it_is_what_it_is_in_a_plain_call(program, case, called, where):
+    scipy = pytest.importorskip("scipy")
+    path, given, asked, recorded = BASES[case]
+    head, base, prefix, me = derived(path, called)
+    asked = asked.replace("{me[:-2]}", me[:-2]).format(base=prefix, me=me)
+    source = f"""{head}
             def asked(self):
                 return {asked}
         def make():
@@ -105,17 +112,10 @@ KEPT = {
 def test_with_recorded_data_it_is_refused_and_an_attribute_is_a_way_out(program, case, called):
     pytest.importorskip("scipy")
     path, given, at = KEPT[case]
-    module, cls = path.split(".")
-    import_, base, prefix, me = (part.format(module=module, cls=cls) for part in CALLED[called])
+    cls = path.partition(".")[2]
+    head, base, _, _ = derived(path, called)
     run = program(
-        keptofscipy=f"""
-        import numpy as np
-        {import_}
-        A = np.arange(4.0)
-        Y = np.array([0.0, 1.0, 2.0, 1.0])
-        class Mine({base}):
-            def __init__(self, *given):
-                {prefix}__init__({me}*given)
+        keptofscipy=f"""{head}
         class Keeps:
             def __init__(self, *given):
                 self.kept = {base}(*given)

@@ -91,9 +91,10 @@ def root(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False, **unkno
     _known("implicit.root", unknown)
     _check("implicit.root", f, solver, linear_solver)
     watch = ("largest residual", lambda value, x: value) if verbose else None
+    whole = array_function(f)
 
     def solve(x0, *args):
-        return _solve("implicit.root", array_function, f, solver or root_scipy, x0, args, linear_solver, tol, watch)
+        return _solve("implicit.root", lambda f: f, f, whole, solver or root_scipy, x0, args, linear_solver, tol, watch)
 
     return solve
 
@@ -141,7 +142,9 @@ def minimize(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False, **u
         return lambda x, *args: grad(f)(x, *args)
 
     def solve(x0, *args):
-        return _solve("implicit.minimize", stationary, f, solver or minimize_scipy, x0, args, linear_solver, tol, watch)
+        return _solve(
+            "implicit.minimize", stationary, f, f, solver or minimize_scipy, x0, args, linear_solver, tol, watch
+        )
 
     return solve
 
@@ -188,7 +191,7 @@ def fixed_point(f, solver=None, *, linear_solver=None, tol=1e-5, verbose=False, 
         return lambda x, *args: f(x, *args) - x
 
     def solve(x0, *args):
-        return _solve("implicit.fixed_point", residual, f, solver or iterate, x0, args, linear_solver, tol, watch)
+        return _solve("implicit.fixed_point", residual, f, f, solver or iterate, x0, args, linear_solver, tol, watch)
 
     return solve
 
@@ -287,11 +290,9 @@ class _Root:
 _REGULAR = 1e3
 
 
-def _solve(name, residual_of, f, solver, x0, args, linear_solver, tol, watch):
-    given = f
+def _solve(name, residual_of, given, f, solver, x0, args, linear_solver, tol, watch):
+    """The solution for `f`, which calls the program's own function, `given`."""
     f, args = lifted(name, f, args)
-    if residual_of is array_function:
-        f = array_function(f)
     arguments = Arguments(args)
     number = type(x0) is float and not arguments.any_tensor
     x0 = starting_point(name, x0)
