@@ -1,8 +1,8 @@
 """NumPy's functions that choose elements or write some of them, on Tensors, with NumPy's signatures.
 
-May import: numpy_api.functions, numpy_api.overlaps, core.exposed_memory, core.number_kinds, core.tensor, numpy. What writes (put, place,
-putmask, put_along_axis, fill_diagonal, copyto) writes into a Tensor, recorded; a plain array as target of a Tensor's
-values is refused: its memory holds no gradient.
+May import: numpy_api.functions, numpy_api.overlaps, core.exposed_memory, core.number_kinds, core.tensor, numpy. What
+writes (put, place, putmask, put_along_axis, fill_diagonal, copyto) writes into a Tensor, recorded; a plain array as
+target of a Tensor's values is refused: its memory holds no gradient.
 """
 
 import inspect
