@@ -60,8 +60,8 @@ def test_gradient_or_refusal(name, kind, scaling):
     try:
         found = ag.grad(lambda x: weighted(call(x, scaling)))(x)
     except ag.scipy.NotDifferentiable as error:
-        assert "window" in str(error)
-        assert not name.startswith("frames")
+        if name.startswith("frames") or "window" not in str(error):
+            raise
         return
     direction = np.sin(np.arange(24.0) ** 2) * (1.0 if kind == "real" else 0.6 + 0.8j)
     ahead, behind = (weighted(call(x + s * direction, scaling)) for s in (1e-6, -1e-6))

@@ -109,7 +109,7 @@ def real_window(window):
     window = np.asarray(window)
     if is_complex(window):
         raise NotDifferentiable(
-            "arraygrad.scipy.signal: the derivative is known for real windows; that of ShortTimeFFT for complex ones, too"
+            "arraygrad.scipy.signal: the derivative is known for real windows, of ShortTimeFFT for complex ones, too"
         )
     return window
 
