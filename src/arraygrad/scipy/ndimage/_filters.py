@@ -46,13 +46,13 @@ def _along(weights, axis, ndim):
 
 def _correlated1d(a, weights, axis, mode, cval, origin):
     origins = [0] * a.ndim
-    origins[axis] = origin
+    origins[axis] = int(origin)
     return _correlated(a, _along(weights, axis, a.ndim), [mode] * a.ndim, cval, origins)
 
 
 def turned_origin(size, origin):
     """The origin of a convolution as that of the correlation with the weights turned round."""
-    return -origin - (1 if size % 2 == 0 else 0)
+    return -int(origin) - (1 if size % 2 == 0 else 0)
 
 
 @CHAPTER.by_composition("correlate", "input weights", DEFINITION, refuse={"cval": "it has no rule"})
