@@ -2,7 +2,8 @@
 
 May import: adoption.drawn_numbers, adoption.exchange, adoption.filled_caches, adoption.fresh,
 adoption.identity_comparisons, adoption.one_value_caches, adoption.syntax_of_code, adoption.table, adoption.text_names,
-adoption.written, autograd.python_numbers, core.tensor, numpy_api.arrays, the standard library, numpy.
+adoption.together, adoption.written, autograd.python_numbers, core.tensor, numpy_api.arrays, the standard library,
+numpy.
 
 Note [Code that is rewritten]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -10,11 +11,14 @@ Names can be exchanged, methods of arrays can't: `table.copy()`, `X * 1.0`, `rng
 libraries make plain arrays, into which no Tensor can be written, and `X.dot(t)` asks a compiled method. So functions
 that the search finds have other code while the call runs, made of their source:
 (1) What is assigned to a name or attribute that the code writes into (Note [Names that are written]) goes through
-    `fresh`. An array that nothing else holds becomes a Tensor over its memory there, as what `numpy.zeros` makes: its
-    references are counted, those of the array that it shows included, and what shares memory otherwise stays plain.
-    So does each item of a list or dict that is written out there (`rows = [X.copy() for _ in range(3)]`), and what is
-    put into one later, by `rows[i] = ...`, `rows.append(...)`; and what is given to a class of the program's whose
-    `__init__` keeps it under a name that the code writes into: `Body(X.copy())` where `self.x += step` stands.
+    `fresh`. Attributes are those that code of the module writes into, and of others that belong together with it
+    (`together.py`). An array that nothing else holds becomes a Tensor over its memory there, as what `numpy.zeros`
+    makes: its references are counted, those of the array that it shows included, and what shares memory otherwise
+    stays plain.
+    So does each item of a list or dict that is written out there (`rows = [X.copy() for _ in range(3)]`, `dict(a=y)`),
+    and what is put into one later, by `rows[i] = ...`, `rows.append(...)`, `self.params["a"] = ...`; and what is given
+    to a class of the program's whose `__init__` keeps it under a name that the code writes into: `Body(X.copy())` where
+    `self.x += step` stands.
 (2) Methods of arrays that take no Tensor (`X.dot(t)`) are called by the function of NumPy that they are, if the object
     is a plain array and an argument a Tensor. `o.astype(float)` of an array of objects asks each Tensor in it for a
     number: it is made of the Tensors. Methods that read numbers from text are called as they are, and what they have
@@ -53,7 +57,8 @@ from arraygrad.adoption.one_value_caches import OneValue, asked, may_keep
 from arraygrad.adoption.syntax_of_code import compiled, syntax_of
 from arraygrad.adoption.table import stand_in_for
 from arraygrad.adoption.text_names import METHODS, holds_text, rows_of, tell_method
-from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of
+from arraygrad.adoption.together import together
+from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of, written
 from arraygrad.autograd.python_numbers import rounds
 from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.arrays import holds_tensors, of_objects
@@ -163,7 +168,7 @@ def _rewritten(code, namespace):
         return code
     tree, node = found
     nodes = list(ast.walk(node))
-    attributes = _written_attributes(namespace) if _stores_attributes(code) else frozenset()
+    attributes = _written_attributes(namespace) if _stores_attributes(code) or _may_fill(code) else frozenset()
     names = _names_written(nodes)
     change = _Change(names, attributes, namespace, _containers(nodes) if names else frozenset())
     change.caches = Caches(nodes) if _may_fill(code) else None
@@ -276,15 +281,15 @@ _kept: dict = {}  # id of the code of an `__init__` -> (it, the attributes that 
 
 
 def _written_attributes(namespace):
-    """Names through which the code of a module writes into attributes."""
+    """Names through which the code of a module, and of those that belong together with it, writes into attributes."""
+    size = len(namespace), len(sys.modules)
     known = _attributes.get(id(namespace))
-    if known is None or known[0] != len(namespace):
+    if known is None or known[0] != size:
         if len(_attributes) > _MANY:
             _attributes.clear()
-        found = set()
-        for code in codes_of(namespace):
-            found.update([name for name in targets_of(code) if isinstance(name, str)])
-        known = _attributes[id(namespace)] = (len(namespace), frozenset(found))
+        codes = [code for one in together(namespace) for code in codes_of(one)]
+        found = {name for code in codes for name in targets_of(code) if isinstance(name, str)}
+        known = _attributes[id(namespace)] = (size, written(codes, codes) | found)
     return known[1]
 
 
@@ -475,6 +480,13 @@ def _named_cuts(nodes):
     return found
 
 
+def _is_text_key(node):
+    """Whether syntax is that of text: of a key of a dict, that is."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod):
+        return _is_text_key(node.left)
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
 class _Change(ast.NodeTransformer):
     """Puts the calls into a function."""
 
@@ -510,6 +522,9 @@ class _Change(ast.NodeTransformer):
             value.elt = self._through(value.elt)
         elif isinstance(value, ast.Dict):
             value.values = [self._through(one) for one in value.values]
+        elif isinstance(value, ast.Call) and getattr(value.func, "id", "") == "dict" and not value.args:
+            for keyword in value.keywords:
+                keyword.value = self._through(keyword.value) if keyword.arg else keyword.value
         elif isinstance(value, ast.DictComp):
             value.value = self._through(value.value)
         elif isinstance(value, ast.Call | ast.BinOp | ast.UnaryOp | ast.IfExp | ast.Subscript | ast.Attribute):
@@ -548,6 +563,8 @@ class _Change(ast.NodeTransformer):
                 node.value = self._through(node.value)
             elif isinstance(target, ast.Subscript) and (into := self._container(target.value)):
                 node.value = self._through(node.value, into)
+            elif isinstance(target, ast.Subscript) and self._writes(target.value) and _is_text_key(target.slice):
+                node.value = self._through(node.value)
         return node
 
     def visit_NamedExpr(self, node):
