@@ -1,6 +1,6 @@
 """The code of a function with other expressions, where an array is made or asked that no stand-in is called for.
 
-May import: adoption.drawn_numbers, adoption.exchange, adoption.filled_caches, adoption.fresh,
+May import: adoption.beside_lists, adoption.drawn_numbers, adoption.exchange, adoption.filled_caches, adoption.fresh,
 adoption.identity_comparisons, adoption.one_value_caches, adoption.syntax_of_code, adoption.table, adoption.text_names,
 adoption.together, adoption.written, autograd.python_numbers, core.tensor, numpy_api.arrays, the standard library,
 numpy.
@@ -23,6 +23,7 @@ that the search finds have other code while the call runs, made of their source:
     is a plain array and an argument a Tensor. `o.astype(float)` of an array of objects asks each Tensor in it for a
     number: it is made of the Tensors. Methods that read numbers from text are called as they are, and what they have
     read is looked at (Note [Numbers read from text]). `t.astype(str)` is text where `t` is a constant.
+    Operators of a plain array and a list that holds Tensors are those of an array in its place: `beside_lists.py`.
     Digits that are kept by whole numbers, `int(x * 1e6) / 1e6`, are told as those of numpy.round are.
     Dicts that are filled under keys of whole numbers or text are read through functions: Note [Filled caches]. So are
     the tests of caches of one value: Note [Caches of one value].
@@ -41,6 +42,7 @@ import typing
 
 import numpy
 
+from arraygrad.adoption.beside_lists import OPERATORS, is_list, may_stand_beside, names_of_lists, operate
 from arraygrad.adoption.drawn_numbers import DRAWS, called
 from arraygrad.adoption.exchange import TEXTS, is_on, makes_tensors
 from arraygrad.adoption.filled_caches import (
@@ -75,6 +77,7 @@ _KEY, _ITEM, _LOOK = "arraygrad: key", "arraygrad: item", "arraygrad: look"
 _TEXT = "arraygrad: text of a key"
 _IN = "arraygrad: in"
 _CUT, _ASKED = "arraygrad: cut", "arraygrad: asked"
+_BESIDE = "arraygrad: beside a list"
 _RANDOM = ("random", "numpy.random")  # how the module is named
 _WHOLE = frozenset("ceil fix floor int int32 int64 rint round trunc".split())  # functions that make whole numbers
 _MANY = 1 << 15
@@ -144,6 +147,7 @@ _IN_PLACE_OF = {
     _IN: asked_for,
     _CUT: _digits_kept,
     _ASKED: asked,
+    _BESIDE: operate,
 }
 
 
@@ -174,6 +178,7 @@ def _rewritten(code, namespace):
     change.caches = Caches(nodes) if _may_fill(code) else None
     change.tests = OneValue(nodes).tests if _may_keep(code) else {}
     change.cuts = _named_cuts(nodes)
+    change.lists = names_of_lists(nodes) if may_stand_beside(code) else None
     if isinstance(node, ast.Lambda):
         node.body = change.visit(node.body)
     else:
@@ -194,7 +199,7 @@ def _may_gain(code, namespace):
         return True
     if any(_keeps_what_is_written(made, namespace) for made in _classes_named(code, namespace)):
         return True
-    if not _WHOLE.isdisjoint(code.co_names) and any(map(_digits_of, code.co_consts)):
+    if (not _WHOLE.isdisjoint(code.co_names) and any(map(_digits_of, code.co_consts))) or may_stand_beside(code):
         return True
     if _STORE_ATTR in code.co_code[::2] and not _written_attributes(namespace).isdisjoint(code.co_names):
         return True
@@ -497,6 +502,7 @@ class _Change(ast.NodeTransformer):
         self.tests = {}  # of one_value_caches
         self.looked = {}  # text that stands for a cache -> the cache
         self.cuts = {}  # id of the syntax of a call -> the digits that are kept by it
+        self.lists = None  # names of lists of beside_lists; None: there is no such operator
         self.attributes = attributes
         self.namespace = namespace
         self.changes = 0
@@ -646,6 +652,11 @@ class _Change(ast.NodeTransformer):
         digits = _power_of_ten(node.right) if isinstance(node.op, ast.Div) else None
         if digits is not None:
             node.left = self._cut(node.left, digits)
+        if self.lists is not None and type(node.op) in OPERATORS:
+            sides = [is_list(side, self.lists) for side in (node.left, node.right)]
+            if any(sides) and not all(sides):
+                name = ast.copy_location(ast.Constant(OPERATORS[type(node.op)]), node)
+                return self._called(_BESIDE, node, [name, node.left, node.right])
         return node
 
     def _cut(self, node, digits):
