@@ -26,7 +26,7 @@ from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor, edge_of
 from arraygrad.engine.engine import execute
 
-__all__ = ["are_one_value", "are_twins", "looks_of", "share_memory"]
+__all__ = ["are_one_value", "are_twins", "has_slope", "looks_of", "share_memory"]
 
 _ALIKE = 1e-3  # derivatives of the last steps of an iteration differ by less, in units of the larger
 _EXACT = 1e-12
@@ -82,6 +82,21 @@ def _difference(a, b):
         return None
     size = max((numpy.max(numpy.abs(one), initial=0.0) for pair in pairs for one in pair), default=0.0)
     return max((numpy.max(numpy.abs(x - y), initial=0.0) for x, y in pairs), default=0.0) / size if size else None
+
+
+def has_slope(x):
+    """Whether a Tensor depends on the arguments of the only running transform; True: not known."""
+    if len(RUNNING) != 1:
+        return True
+    (trace,) = RUNNING.values()
+    weights = numpy.cos(numpy.arange(float(x.size))).reshape(x.shape)  # any that do not cancel
+    try:
+        slopes = execute(
+            [edge_of(x)], [weights.astype(x.dtype)], keep_graph=True, accumulate_grad=False, inputs=list(trace.edges)
+        )
+        return any(numpy.any(_plain(slope)) for slope in slopes)
+    except Exception:  # it may not depend on what has no derivative
+        return True
 
 
 def _plain(slope):

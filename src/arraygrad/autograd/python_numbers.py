@@ -50,6 +50,7 @@ from arraygrad.autograd.of_scipy import matrix_written, way_out_of_scipy
 from arraygrad.autograd.source_locations import (
     SourceLocation,
     object_of,
+    only_shown,
     own_frame,
     parsed,
     source_of,
@@ -428,15 +429,14 @@ def rounds(t, decimals):
     """`t`, which requires grad, is rounded to some digits: a warning tells, once per place and trace.
 
     The slope is zero, and right, but not the one that the program shows on a larger scale: rounding that is meant for
-    the eye cuts the gradient off.
+    the eye cuts the gradient off. Not so where the digits are only printed or compared.
     """
     frame = own_frame(sys._getframe(1))
     key, node = (frame.f_code, frame.f_lasti), gradient_edge(t)[0]
-    traces = list(RUNNING.values())
-    for trace in traces:
+    for trace in list(RUNNING.values()):
         if not hasattr(trace, "rounded"):
             trace.rounded = set()
-        if key in trace.rounded or not _follows(trace, node):
+        if key in trace.rounded or not _follows(trace, node) or only_shown(frame):
             continue
         trace.rounded.add(key)
         at = SourceLocation(frame)

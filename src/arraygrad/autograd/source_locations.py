@@ -23,6 +23,7 @@ __all__ = [
     "SourceLocation",
     "is_raised_by_us",
     "object_of",
+    "only_shown",
     "own_frame",
     "parsed",
     "short",
@@ -287,6 +288,40 @@ def parsed(expression):
         return ast.parse(expression, mode="eval").body
     except (SyntaxError, ValueError):
         return None
+
+
+def only_shown(frame):
+    """Whether what a frame is computing is compared, printed or made text of there, and nothing else."""
+    tree, first = syntax_of_function(frame.f_code)
+    asked = parsed(_source(frame))
+    if tree is None or asked is None:
+        return False
+    text, line = ast.dump(asked), frame.f_lineno - first + 1
+    above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.expr) and node.lineno <= line <= node.end_lineno and ast.dump(node) == text
+    ]
+    return bool(found) and all(_is_shown(node, above, tree) for node in found)
+
+
+def _is_shown(node, above, tree, named=()):
+    """Whether syntax is compared, printed or made text of, itself or under a name that is bound to it."""
+    parent = above[node]
+    while isinstance(parent, ast.Subscript) and parent.value is node:
+        node, parent = parent, above[parent]
+    if isinstance(parent, ast.Compare | ast.FormattedValue):
+        return True
+    if isinstance(parent, ast.Call):
+        return node in parent.args and getattr(parent.func, "id", "") in ("print", "str", "repr", "format")
+    if not isinstance(parent, ast.Assign) or len(parent.targets) > 1 or not isinstance(parent.targets[0], ast.Name):
+        return False
+    name = parent.targets[0].id
+    if name in named or any(name in getattr(one, "names", ()) for one in ast.walk(tree)):  # global, nonlocal
+        return False
+    read = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id == name and one not in parent.targets]
+    return all(isinstance(one.ctx, ast.Load) and _is_shown(one, above, tree, (*named, name)) for one in read)
 
 
 def _dotted(node):

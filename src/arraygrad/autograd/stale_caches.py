@@ -22,7 +22,8 @@ is all that no running transform follows: plain values, what is detached, and wh
     the object is made in the call, so it has kept nothing before.
 (6) `norm(x - self.last) == 0` asks the same where the code, or what has called it, keeps values. Elsewhere it asks for
     a point where a formula has a kink.
-Guarded by tests/adoption/test_caches_of_one_value.py.
+(7) values without a slope: a column of numbers in a matrix of which another column is followed.
+Guarded by tests/adoption/test_caches_of_one_value.py and test_columns_without_slope.py.
 """
 
 import ast
@@ -31,7 +32,7 @@ import sys
 
 import numpy
 
-from arraygrad.autograd.equal_by_chance import are_twins, looks_of, share_memory
+from arraygrad.autograd.equal_by_chance import are_twins, has_slope, looks_of, share_memory
 from arraygrad.autograd.graph import walk
 from arraygrad.autograd.python_numbers import is_followed, number_warnings_are_off
 from arraygrad.autograd.source_locations import (
@@ -101,7 +102,8 @@ def tell_equal(a, b, by_program=False):
     found = [is_followed(x) for x in (a, b)]
     if found[0] == found[1] or share_memory(a, b) or _is_check_of_constructor(frame):
         return
-    _warn(frame)
+    if has_slope(a if found[0] else b):
+        _warn(frame)
 
 
 def tell_twins(a, b, frame):

@@ -305,6 +305,19 @@ class Flat:
         """The elements in one dimension, a copy."""
         return self._tensor.flatten()
 
+    def __array_function__(self, function, types, args, kwargs):
+        return function(*map(_ravelled, args), **{key: _ravelled(value) for key, value in kwargs.items()})
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return getattr(ufunc, method)(*map(_ravelled, inputs), **kwargs)
+
+
+def _ravelled(value):
+    """The elements of a Flat as a Tensor, also of those in a list or tuple; anything else as it is."""
+    if type(value) is Flat:
+        return value.base.ravel()
+    return type(value)(map(_ravelled, value)) if type(value) in (list, tuple) else value
+
 
 def _set_flat(t, value):
     Flat(t)[:] = value
