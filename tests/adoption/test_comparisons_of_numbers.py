@@ -77,6 +77,7 @@ POINTS = {"float": 0.7, "float64": np.float64(0.7), "float32": np.float32(0.7)}
 
 @pytest.mark.filterwarnings("ignore:.*a value that is being differentiated is compared with one")
 @pytest.mark.filterwarnings("ignore:.*round")
+@pytest.mark.filterwarnings("ignore:Bitwise inversion '~' on bool:DeprecationWarning")  # from Python 3.12 on
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("made", MADE)
 @pytest.mark.parametrize("use", USES)

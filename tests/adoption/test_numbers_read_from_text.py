@@ -92,12 +92,27 @@ def _of_file(text):
         return np.fromfile(file.name, sep=" ")[1]
 
 
+CONNECTIONS = []
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    while CONNECTIONS:
+        CONNECTIONS.pop().close()
+
+
+def _connected():
+    CONNECTIONS.append(sqlite3.connect(":memory:"))
+    return CONNECTIONS[-1]
+
+
 def _of_database(text):
-    return sqlite3.connect(":memory:").execute("select cast(? as real)", (text,))
+    return _connected().execute("select cast(? as real)", (text,))
 
 
 def _of_rows(text):
-    connection = sqlite3.connect(":memory:")
+    connection = _connected()
     connection.execute("create table t (v real)")
     connection.execute("insert into t values (?)", (text,))
     return connection
@@ -138,7 +153,7 @@ READERS = {
     "fetchone": lambda text: _of_database(text).fetchone()[0],
     "fetchall": lambda text: _of_database(text).fetchall()[0][0],
     "fetchmany": lambda text: _of_database(text).fetchmany(1)[0][0],
-    "a query": lambda text: next(sqlite3.connect(":memory:").execute(f"select {text}"))[0],
+    "a query": lambda text: next(_connected().execute(f"select {text}"))[0],
     "json.loads": lambda text: json.loads(text),
     "json.loads of a document": lambda text: json.loads('{"kept": [1, ' + text + "]}")["kept"][1],
     "json.load": lambda text: json.load(io.StringIO(text)),
