@@ -1,7 +1,7 @@
 """Results of searches by comparisons: seen in what a tracked program compared, and told.
 
-May import: autograd.stale_caches, autograd.source_locations, core.decisions, core.tensor, engine.engine, engine.node,
-the standard library, numpy.
+May import: autograd.flow_of_names, autograd.source_locations, autograd.stale_caches, core.decisions, core.tensor,
+engine.engine, engine.node, the standard library, numpy.
 
 What is noted is said in Note [Decisions of a program] in core/decisions.pyx. A place is a search if
 (1) both outcomes occurred: a test that ends a loop has one outcome until its last;
@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import numpy
 
+from arraygrad.autograd.flow_of_names import reach
 from arraygrad.autograd.source_locations import parsed, short, source_of, syntax_of_function
 from arraygrad.autograd.stale_caches import tell_equal, tell_near
 from arraygrad.core.decisions import set_criteria, set_equality
@@ -61,7 +62,11 @@ def searches(places, edges):
     edges : list of Edge
         Those of the differentiated arguments.
     """
-    return [place for place in places if _is_search(place, edges) and not _gives_a_value(place)]
+    return [
+        place
+        for place in places
+        if _is_search(place, edges) and not _gives_a_value(place) and not _decides_nothing(place)
+    ]
 
 
 def told(place):
@@ -73,7 +78,11 @@ def told(place):
 
 
 def _is_search(place, edges):
-    if place.ignored or place.count < (MANY_OF_SEVERAL if place.several else MANY):
+    if (
+        place.ignored
+        or (place.bounded and place.restarts)
+        or place.count < (MANY_OF_SEVERAL if place.several else MANY)
+    ):
         return False
     values = _differences([*place.first, *place.last])
     if values is None:
@@ -245,7 +254,9 @@ def _run(roots, seeds, edges):
 
 
 def selects(frame):
-    """Whether the branches that a frame decides between give names other values than indices."""
+    """Whether the branches that a frame decides between give names other values than indices, or keep some parts."""
+    if _keeps_all_parts(frame):
+        return False
     kinds = set()
     places = _moved(frame.f_code, frame.f_lineno)
     for name in places.names:
@@ -272,7 +283,7 @@ class _Places(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def _moved(code, line):
-    """The _Places of the innermost if of a line."""
+    """The _Places of the innermost if, or of the while, of a line."""
     tree, first = syntax_of_function(code)
     if tree is None:
         return _Places((), ())
@@ -283,7 +294,7 @@ def _moved(code, line):
         if isinstance(node, (ast.If, ast.IfExp)) and node.test.lineno <= at <= node.test.end_lineno
     ]
     if not found:
-        return _Places((), ())
+        return _walked(tree, at)
     node = found[-1]
     if isinstance(node, ast.IfExp):
         parts = [node.body, node.orelse]
@@ -295,7 +306,101 @@ def _moved(code, line):
     return _Places(_named(parts), _named(indices))
 
 
-# -- what is no search (5) ---------------------------------------------------------------------------------------------
+def _walked(tree, at):
+    """The same of a while: `while h > heights[i + 1]: i += 1`, which walks along what its test indexes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.While) and node.test.lineno <= at <= node.test.end_lineno and not node.orelse:
+            indices = [one.slice for one in ast.walk(node.test) if isinstance(one, ast.Subscript)]
+            return _Places(_named(node.body), _named(indices))
+    return _Places((), ())
+
+
+def _keeps_all_parts(frame):
+    """Whether a function gives the sum of what it gives for all parts, or a recorded value that was compared (8)."""
+    for difference, given in _divided(frame.f_code, frame.f_lineno):
+        values = [frame.f_locals.get(name) for name in given]
+        if given <= difference and all(isinstance(value, Tensor) and value.requires_grad for value in values):
+            return True
+    return False
+
+
+@functools.lru_cache(maxsize=256)
+def _divided(code, line):
+    """[(names in the difference whose size an if of a line compares, names in what is returned where it is small)]."""
+    tree, first = syntax_of_function(code)
+    if tree is None or not isinstance(tree.body[0], ast.FunctionDef):
+        return []
+    function, at = tree.body[0], line - first + 1
+    found = []
+    for block in [function.body, *[node.orelse for node in ast.walk(function) if isinstance(node, ast.If)]]:
+        for i, node in enumerate(block):
+            if not isinstance(node, ast.If) or not node.test.lineno <= at <= node.test.end_lineno:
+                continue
+            returned = [_returned(branch) for branch in (node.body, node.orelse or block[i + 1 :])]
+            whole = [_calls_added(value, function.name) > 1 for value in returned]
+            sizes = [call.args[0] for call in ast.walk(node.test) if isinstance(call, ast.Call) and len(call.args) == 1
+                     and getattr(call.func, "attr", getattr(call.func, "id", "")) in ("abs", "fabs")]  # fmt: skip
+            if sorted(whole) == [False, True] and len(sizes) == 1 and returned[whole.index(False)] is not None:
+                names = set(_named(sizes))
+                if isinstance(sizes[0], ast.Name):  # error = fine - coarse
+                    bound = [one.value for one in ast.walk(function) if isinstance(one, ast.Assign)
+                             and any(name in _named(one.targets) for name in names)]  # fmt: skip
+                    sizes = bound if len(bound) == 1 else []
+                    names.update(_named(sizes))
+                while sizes and isinstance(sizes[0], ast.BinOp) and isinstance(sizes[0].right, ast.Constant):
+                    sizes = [sizes[0].left]
+                small = returned[whole.index(False)]
+                coarse = _difference_of(sizes, function)
+                calls = [
+                    call for call in ast.walk(returned[whole.index(True)]) if _calls_added(call, function.name) == 1
+                ]
+                if _is_sum(small) and any(all(_is_given(call, i, function) for call in calls) for i in coarse):
+                    found.append((frozenset(names), frozenset(_named([small]))))
+    return found
+
+
+def _returned(statements):
+    """What a block without an if or a loop returns; None: that is not known."""
+    if not statements or not isinstance(statements[-1], ast.Return):
+        return None
+    return statements[-1].value if all(isinstance(one, ast.Assign) for one in statements[:-1]) else None
+
+
+def _calls_added(node, name):
+    """How many calls of a function of this name a sum has, which is nothing but a sum of these; 0 of anything else."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        parts = [_calls_added(part, name) for part in (node.left, node.right)]
+        return sum(parts) if all(parts) else 0
+    called = node.func if isinstance(node, ast.Call) else None
+    return int(getattr(called, "id", getattr(called, "attr", None)) == name)
+
+
+def _difference_of(sizes, function):
+    """The places of the function's parameters that are one side of a difference."""
+    if not sizes or not isinstance(sizes[0], ast.BinOp) or not isinstance(sizes[0].op, ast.Sub):
+        return []
+    sides = [getattr(side, "id", None) for side in (sizes[0].left, sizes[0].right)]
+    return [i for i, one in enumerate(function.args.args) if one.arg in sides]
+
+
+def _is_given(call, i, function):
+    """Whether a call of a function gives it something else for its parameter number `i` than it has itself."""
+    name = function.args.args[i].arg
+    at = i - isinstance(call.func, ast.Attribute)  # self
+    given = [*call.args[at : at + 1], *[one.value for one in call.keywords if one.arg == name]]
+    return len(given) == 1 and name not in _named(given) and not isinstance(given[0], ast.Starred)
+
+
+def _is_sum(node):
+    """Whether an expression has nothing but names and numbers, sums, and quotients and products with numbers."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        return _is_sum(node.left) and _is_sum(node.right)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+        return _is_sum(node.left) and isinstance(node.right, ast.Constant)
+    return isinstance(node, ast.Name)
+
+
+# -- what is no search (5, 7) ------------------------------------------------------------------------------------------
 
 
 def _gives_a_value(place):
@@ -322,6 +427,68 @@ def _gives_a_value(place):
             within += [part for node in asked for one in node.comparators for part in ast.walk(one)]
             return given.isdisjoint(_named(asked)) and not any(ast.dump(part) == text for part in within)
     return False
+
+
+def _decides_nothing(place):
+    """Whether a place is the test of an if, whose branches bind local names that decide nothing but what is shown."""
+    code = place.code
+    asked = parsed(source_of(code, place.at, {}))
+    tree, first = syntax_of_function(code)
+    if not isinstance(asked, ast.Compare) or tree is None or not isinstance(tree.body[0], ast.FunctionDef):
+        return False
+    nodes = [node for statement in tree.body[0].body for node in ast.walk(statement)]
+    if any(isinstance(node, _STORES) for node in nodes):
+        return False
+    if any(isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load) for node in nodes):
+        return False
+    text, line = ast.dump(asked), place.line - first + 1
+    branches = [node for node in nodes if isinstance(node, ast.If) and node.lineno <= line <= node.end_lineno]
+    for node in reversed(branches):
+        if any(ast.dump(part) == text for part in ast.walk(node.test)):
+            names = _bound([*node.body, *node.orelse])
+            return (
+                bool(names)
+                and names <= set(code.co_varnames) - set(code.co_cellvars)
+                and not any(_is_method_of(names, part) for part in nodes)
+                and not reach(names, [code], (code.co_name,))
+            )
+    return False
+
+
+# What stores values where the source of one function does not tell.
+_STORES = (ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.NamedExpr, ast.AsyncFunctionDef)
+_COMPUTING = frozenset(("abs", "float", "max", "min"))
+
+
+def _bound(statements):
+    """The names that statements bind; nothing where they do anything else."""
+    names = set()
+    for node in statements:
+        calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+        if any(getattr(call.func, "id", "") not in _COMPUTING for call in calls):
+            return set()
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+                    if not isinstance(part, ast.Name):
+                        return set()
+                    names.add(part.id)
+        elif isinstance(node, ast.If):
+            for inner in (node.body, node.orelse):
+                found = _bound(inner)
+                if inner and not found:
+                    return set()
+                names |= found
+        else:
+            return set()
+    return names
+
+
+def _is_method_of(names, node):
+    """Whether a node is a call of a method of what stands under one of the names."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    return not names.isdisjoint(_named([node.func.value]))
 
 
 def _named(nodes):
