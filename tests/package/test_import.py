@@ -102,3 +102,23 @@ def test_threads_that_use_it_first_at_once_agree():
     """
     pytest.importorskip("scipy", reason="the gamma function of NumPy arrays is SciPy's")
     assert run(code) == ["8", "True"]
+
+
+# Chapters that scipy.sparse.linalg loads, which arraygrad's rules for matrices need.
+BESIDE = {"sparse": {"linalg"}}
+
+
+@pytest.mark.parametrize("chapter", ["special", "ndimage", "fft", "spatial", "linalg", "sparse", "optimize"])
+def test_the_first_gradient_loads_no_chapter_of_scipy_that_the_program_does_not_load(chapter):
+    pytest.importorskip("scipy")
+    found = run(
+        f"""
+        import sys, numpy, scipy.{chapter}
+        import arraygrad as ag
+        loaded = lambda: {{name.split(".")[1] for name in sys.modules if name.startswith("scipy.")}}
+        before = loaded()
+        ag.grad(lambda x: (x * x).sum())(numpy.ones(3))
+        print(*[name for name in sorted(loaded() - before) if not name.startswith("_")])
+        """
+    )
+    assert set(found) <= BESIDE.get(chapter, set())

@@ -1,6 +1,6 @@
 # What stands in for NumPy's functions in adopted calls: `numpy.sin([t, u])` takes a list of Tensors as one of numbers.
-# May import: adoption.builtin_answers, adoption.objects, adoption.table, core.adopted, core.operands, core.tensor,
-# core.value, ops, numpy, the standard library.
+# May import: adoption.builtin_answers, adoption.objects, adoption.table, core.adopted, core.numpy_primitives,
+# core.operands, core.protocols, core.tensor, core.value, ops, numpy, the standard library.
 import copy
 import types
 
@@ -14,7 +14,9 @@ from arraygrad.adoption.vectorcalls cimport (
     PyObject_Vectorcall, PyVectorcall_NARGS, arraygrad_serve_calls, named, positional, type_of,
 )
 from arraygrad.core.adopted cimport arraygrad_adopting
+from arraygrad.core.numpy_primitives cimport refused
 from arraygrad.core.operands cimport has_tensor
+from arraygrad.core.protocols cimport function_of_arguments, ufunc_of_operands
 from arraygrad.core.value cimport TensorBase
 
 from arraygrad.adoption.builtin_answers import CLASSES, gathered, mark_scalar
@@ -42,18 +44,42 @@ from arraygrad.ops import OPS
 # (7) Ufuncs make scalars of Python's floats, operators do not, and the graph has the same node for both. So what the
 #     ufunc of an operator makes without axes is marked: Note [Float or scalar of NumPy's] in
 #     adoption/builtin_answers.pyx.
-# Guarded by tests/adoption/test_ufuncs_of_lists.py and test_functions_of_lists.py.
+# (8) Most calls are given Tensors of class Tensor, plain arrays, and numbers, and nothing else. NumPy would find no
+#     other class to ask, so the stand-in asks Tensor itself: Note [NumPy calls on Tensors], (6). Which arguments of a
+#     function NumPy asks is known of the first one, and of the second one of products. After an error NumPy is called
+#     nevertheless, which may have refused the call before it asked.
+# Guarded by tests/adoption/test_ufuncs_of_lists.py, test_functions_of_lists.py and test_direct_calls.py.
 
 cdef extern from "Python.h":
     PyTypeObject PyRange_Type
+    PyTypeObject PyFloat_Type
+    PyTypeObject PyLong_Type
+    PyTypeObject PyBool_Type
+    PyTypeObject PyTuple_Type
     Py_ssize_t PY_SSIZE_T_MAX
 
 cdef frozenset ufunc_methods = UFUNC_METHODS
 cdef frozenset unasked = UNASKED
 cdef object tensor_type = Tensor
+cdef object array_type = numpy.ndarray
 cdef frozenset of_operators = frozenset(
     getattr(numpy, name, None) for op in OPS.values() if op.entry.operator for name in op.entry.numpy
 )
+
+cdef frozenset products = frozenset([
+    numpy.dot, numpy.inner, numpy.outer, numpy.vdot, numpy.tensordot, numpy.kron, numpy.cross, numpy.convolve,
+])
+
+
+cdef bint _direct = True
+
+
+def set_direct_calls(bint mode):
+    """Turn direct calls of Tensor's protocol (8) on or off for the process; returns the mode before."""
+    global _direct
+    cdef bint previous = _direct
+    _direct = mode
+    return previous
 
 
 cdef enum Form:
@@ -69,6 +95,8 @@ cdef class OfLists:
     cdef Py_ssize_t inputs                  # how many arguments may be lists of Tensors; if without end, named ones too
     cdef Form form                          # what a list among them is
     cdef bint is_operator                   # the ufunc of an operator of Python's (7)
+    cdef bint is_product                    # a function that asks its first two arguments (8)
+    cdef bint is_ufunc
 
     def __cinit__(self):
         self.called = <void*>serve
@@ -118,6 +146,7 @@ cdef class Function(OfLists):
     def __init__(self, real, bint of_ranges=False, bint of_sequences=False):
         cdef Form form = SEQUENCE if of_sequences else ARRAY_OR_RANGE if of_ranges else ARRAY
         OfLists.__init__(self, real, PY_SSIZE_T_MAX, form)
+        self.is_product = real in products
 
     def __get__(self, instance, owner):
         return self if instance is None else types.MethodType(self, instance)
@@ -134,6 +163,7 @@ cdef class Ufunc(OfLists):
     def __init__(self, real):
         OfLists.__init__(self, real, real.nin)
         self.methods = {}
+        self.is_ufunc = True
         self.is_operator = real in of_operators
 
     def __getattr__(self, name):
@@ -165,6 +195,16 @@ cdef PyObject* serve(PyObject* this, PyObject** args, size_t nargsf, PyObject* n
     cdef PyObject* found
     cdef Py_ssize_t i, given = PyVectorcall_NARGS(nargsf), inputs = given
     if arraygrad_adopting != NULL:
+        if asks_only_tensors(self, args, given, names):
+            try:
+                made = (ufunc_of_operands(<PyObject*>self.real, args, given) if self.is_ufunc
+                        else function_of_arguments(<PyObject*>self.real, args, given, names))
+            except (TypeError, ValueError):             # NumPy says what is wrong
+                made = refused
+            if made is not refused and made is not NotImplemented:
+                if self.is_operator and type(made) is tensor_type and (<TensorBase>made).value.meta.ndim == 0:
+                    mark_scalar(made)
+                return given_away(made)
         if inputs > self.inputs:
             inputs = self.inputs
         elif names != NULL and self.inputs == PY_SSIZE_T_MAX:
@@ -187,6 +227,35 @@ cdef PyObject* serve(PyObject* this, PyObject** args, size_t nargsf, PyObject* n
         if (<TensorBase>found).value.meta.ndim == 0:
             mark_scalar(<object>found)
     return found
+
+
+cdef bint asks_only_tensors(OfLists self, PyObject** args, Py_ssize_t given, PyObject* names) except -1:
+    """Whether NumPy would ask Tensor alone: (8)."""
+    cdef PyTypeObject* kind
+    cdef bint first = False
+    cdef Py_ssize_t i, others = 0
+    if given < 1 or given > 2 or not _direct:
+        return False
+    if self.is_ufunc and (names != NULL or given != self.inputs):
+        return False
+    for i in range(given):
+        kind = type_of(args[i])
+        if kind == <PyTypeObject*>tensor_type:
+            first = first or i == 0 or self.is_ufunc or self.is_product
+        elif kind == <PyTypeObject*>array_type or kind == &PyFloat_Type or kind == &PyLong_Type:
+            pass
+        elif self.is_ufunc or i == 0 or not (kind == &PyTuple_Type and not has_tensor(<object>args[i])):
+            return False
+    if names != NULL and first:
+        others = len(<tuple>names)
+        for i in range(others):
+            name = (<tuple>names)[i]
+            kind = type_of(args[given + i])
+            if name != "axis" and name != "keepdims" or kind == <PyTypeObject*>tensor_type:
+                return False
+            if kind != &PyLong_Type and kind != &PyBool_Type and kind != &PyTuple_Type:
+                return False
+    return first
 
 
 cdef PyObject* called_with_lists(OfLists self, PyObject** args, Py_ssize_t given, PyObject* names) except NULL:

@@ -50,7 +50,7 @@ import types
 
 import numpy
 
-from arraygrad.adoption.bindings import Likeness, Patch, attributes_of, fit, held_items, is_plain, watch
+from arraygrad.adoption.bindings import Likeness, Patch, attributes_of, fit, held_items, is_plain, real_of, watch
 from arraygrad.adoption.code import imported, imported_at_once, importing_stand_ins, names_in
 from arraygrad.adoption.exchange import AWAITED, Route, set_renewal
 from arraygrad.adoption.identity_comparisons import ITEMS, attribute, held, parts
@@ -344,12 +344,23 @@ class _Search:
     def _put(self, holder, key, value, may=True):
         """Note a place that holds `value`, if that has a stand-in; `may`: whether the stand-in can be put there."""
         pair = pair_of(value)
-        if pair is None or isinstance(value, type):  # a type is compared in more ways: (8)
+        if pair is None:
+            self._put_by_another(holder, key, value, True)
+            return
+        if isinstance(value, type):  # a type is compared in more ways: (8)
             return
         if may and not (type(value) is types.ModuleType and type(holder) is list):
             self.places.append(Patch.of(holder, key, *pair, True, True))
         else:
             self.held.add(id(value))
+
+    def _put_by_another(self, holder, key, value, loose):
+        """Note a place in which a call that is running has put a stand-in: the search is for later calls, too."""
+        real = real_of(value)
+        if real is not value:
+            place = Patch.of(holder, key, real, value, loose, True)
+            if place.users:  # the program's own else
+                self.places.append(place)
 
     def _items(self, obj, kind, depth):
         """Look at the items of a container."""
@@ -429,6 +440,8 @@ class _Search:
                 pair = pair_of(value)
                 if pair is not None:
                     self.places.append(Patch.of(*holder, *pair))
+                else:
+                    self._put_by_another(*holder, value, False)
                 if type(value) is types.FunctionType:
                     self.visit(value, depth)
                 elif depth < _DEPTH:  # what Numba compiles has a stand-in, and leads on

@@ -1,8 +1,9 @@
 """The code of a function with other expressions, where an array is made or asked that no stand-in is called for.
 
-May import: adoption.drawn_numbers, adoption.exchange, adoption.filled_caches, adoption.fresh,
+May import: adoption.beside_lists, adoption.drawn_numbers, adoption.exchange, adoption.filled_caches, adoption.fresh,
 adoption.identity_comparisons, adoption.one_value_caches, adoption.syntax_of_code, adoption.table, adoption.text_names,
-adoption.written, autograd.python_numbers, core.tensor, numpy_api.arrays, the standard library, numpy.
+adoption.together, adoption.written, autograd.python_numbers, core.tensor, numpy_api.arrays, the standard library,
+numpy.
 
 Note [Code that is rewritten]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -10,15 +11,19 @@ Names can be exchanged, methods of arrays can't: `table.copy()`, `X * 1.0`, `rng
 libraries make plain arrays, into which no Tensor can be written, and `X.dot(t)` asks a compiled method. So functions
 that the search finds have other code while the call runs, made of their source:
 (1) What is assigned to a name or attribute that the code writes into (Note [Names that are written]) goes through
-    `fresh`. An array that nothing else holds becomes a Tensor over its memory there, as what `numpy.zeros` makes: its
-    references are counted, those of the array that it shows included, and what shares memory otherwise stays plain.
-    So does each item of a list or dict that is written out there (`rows = [X.copy() for _ in range(3)]`), and what is
-    put into one later, by `rows[i] = ...`, `rows.append(...)`; and what is given to a class of the program's whose
-    `__init__` keeps it under a name that the code writes into: `Body(X.copy())` where `self.x += step` stands.
+    `fresh`. Attributes are those that code of the module writes into, and of others that belong together with it
+    (`together.py`). An array that nothing else holds becomes a Tensor over its memory there, as what `numpy.zeros`
+    makes: its references are counted, those of the array that it shows included, and what shares memory otherwise
+    stays plain.
+    So does each item of a list or dict that is written out there (`rows = [X.copy() for _ in range(3)]`, `dict(a=y)`),
+    and what is put into one later, by `rows[i] = ...`, `rows.append(...)`, `self.params["a"] = ...`; and what is given
+    to a class of the program's whose `__init__` keeps it under a name that the code writes into: `Body(X.copy())` where
+    `self.x += step` stands.
 (2) Methods of arrays that take no Tensor (`X.dot(t)`) are called by the function of NumPy that they are, if the object
     is a plain array and an argument a Tensor. `o.astype(float)` of an array of objects asks each Tensor in it for a
     number: it is made of the Tensors. Methods that read numbers from text are called as they are, and what they have
     read is looked at (Note [Numbers read from text]). `t.astype(str)` is text where `t` is a constant.
+    Operators of a plain array and a list that holds Tensors are those of an array in its place: `beside_lists.py`.
     Digits that are kept by whole numbers, `int(x * 1e6) / 1e6`, are told as those of numpy.round are.
     Dicts that are filled under keys of whole numbers or text are read through functions: Note [Filled caches]. So are
     the tests of caches of one value: Note [Caches of one value].
@@ -37,6 +42,7 @@ import typing
 
 import numpy
 
+from arraygrad.adoption.beside_lists import OPERATORS, is_list, may_stand_beside, names_of_lists, operate
 from arraygrad.adoption.drawn_numbers import DRAWS, called
 from arraygrad.adoption.exchange import TEXTS, is_on, makes_tensors
 from arraygrad.adoption.filled_caches import (
@@ -53,7 +59,8 @@ from arraygrad.adoption.one_value_caches import OneValue, asked, may_keep
 from arraygrad.adoption.syntax_of_code import compiled, syntax_of
 from arraygrad.adoption.table import stand_in_for
 from arraygrad.adoption.text_names import METHODS, holds_text, rows_of, tell_method
-from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of
+from arraygrad.adoption.together import together
+from arraygrad.adoption.written import WRITE_FIRST, WRITE_SELF, targets_of, written
 from arraygrad.autograd.python_numbers import rounds
 from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.arrays import holds_tensors, of_objects
@@ -70,6 +77,7 @@ _KEY, _ITEM, _LOOK = "arraygrad: key", "arraygrad: item", "arraygrad: look"
 _TEXT = "arraygrad: text of a key"
 _IN = "arraygrad: in"
 _CUT, _ASKED = "arraygrad: cut", "arraygrad: asked"
+_BESIDE = "arraygrad: beside a list"
 _RANDOM = ("random", "numpy.random")  # how the module is named
 _WHOLE = frozenset("ceil fix floor int int32 int64 rint round trunc".split())  # functions that make whole numbers
 _MANY = 1 << 15
@@ -139,6 +147,7 @@ _IN_PLACE_OF = {
     _IN: asked_for,
     _CUT: _digits_kept,
     _ASKED: asked,
+    _BESIDE: operate,
 }
 
 
@@ -163,12 +172,13 @@ def _rewritten(code, namespace):
         return code
     tree, node = found
     nodes = list(ast.walk(node))
-    attributes = _written_attributes(namespace) if _stores_attributes(code) else frozenset()
+    attributes = _written_attributes(namespace) if _stores_attributes(code) or _may_fill(code) else frozenset()
     names = _names_written(nodes)
     change = _Change(names, attributes, namespace, _containers(nodes) if names else frozenset())
     change.caches = Caches(nodes) if _may_fill(code) else None
     change.tests = OneValue(nodes).tests if _may_keep(code) else {}
     change.cuts = _named_cuts(nodes)
+    change.lists = names_of_lists(nodes) if may_stand_beside(code) else None
     if isinstance(node, ast.Lambda):
         node.body = change.visit(node.body)
     else:
@@ -189,7 +199,7 @@ def _may_gain(code, namespace):
         return True
     if any(_keeps_what_is_written(made, namespace) for made in _classes_named(code, namespace)):
         return True
-    if not _WHOLE.isdisjoint(code.co_names) and any(map(_digits_of, code.co_consts)):
+    if (not _WHOLE.isdisjoint(code.co_names) and any(map(_digits_of, code.co_consts))) or may_stand_beside(code):
         return True
     if _STORE_ATTR in code.co_code[::2] and not _written_attributes(namespace).isdisjoint(code.co_names):
         return True
@@ -276,15 +286,15 @@ _kept: dict = {}  # id of the code of an `__init__` -> (it, the attributes that 
 
 
 def _written_attributes(namespace):
-    """Names through which the code of a module writes into attributes."""
+    """Names through which the code of a module, and of those that belong together with it, writes into attributes."""
+    size = len(namespace), len(sys.modules)
     known = _attributes.get(id(namespace))
-    if known is None or known[0] != len(namespace):
+    if known is None or known[0] != size:
         if len(_attributes) > _MANY:
             _attributes.clear()
-        found = set()
-        for code in codes_of(namespace):
-            found.update([name for name in targets_of(code) if isinstance(name, str)])
-        known = _attributes[id(namespace)] = (len(namespace), frozenset(found))
+        codes = [code for one in together(namespace) for code in codes_of(one)]
+        found = {name for code in codes for name in targets_of(code) if isinstance(name, str)}
+        known = _attributes[id(namespace)] = (size, written(codes, codes) | found)
     return known[1]
 
 
@@ -475,6 +485,13 @@ def _named_cuts(nodes):
     return found
 
 
+def _is_text_key(node):
+    """Whether syntax is that of text: of a key of a dict, that is."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod):
+        return _is_text_key(node.left)
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
 class _Change(ast.NodeTransformer):
     """Puts the calls into a function."""
 
@@ -485,6 +502,7 @@ class _Change(ast.NodeTransformer):
         self.tests = {}  # of one_value_caches
         self.looked = {}  # text that stands for a cache -> the cache
         self.cuts = {}  # id of the syntax of a call -> the digits that are kept by it
+        self.lists = None  # names of lists of beside_lists; None: there is no such operator
         self.attributes = attributes
         self.namespace = namespace
         self.changes = 0
@@ -510,6 +528,9 @@ class _Change(ast.NodeTransformer):
             value.elt = self._through(value.elt)
         elif isinstance(value, ast.Dict):
             value.values = [self._through(one) for one in value.values]
+        elif isinstance(value, ast.Call) and getattr(value.func, "id", "") == "dict" and not value.args:
+            for keyword in value.keywords:
+                keyword.value = self._through(keyword.value) if keyword.arg else keyword.value
         elif isinstance(value, ast.DictComp):
             value.value = self._through(value.value)
         elif isinstance(value, ast.Call | ast.BinOp | ast.UnaryOp | ast.IfExp | ast.Subscript | ast.Attribute):
@@ -548,6 +569,8 @@ class _Change(ast.NodeTransformer):
                 node.value = self._through(node.value)
             elif isinstance(target, ast.Subscript) and (into := self._container(target.value)):
                 node.value = self._through(node.value, into)
+            elif isinstance(target, ast.Subscript) and self._writes(target.value) and _is_text_key(target.slice):
+                node.value = self._through(node.value)
         return node
 
     def visit_NamedExpr(self, node):
@@ -629,6 +652,11 @@ class _Change(ast.NodeTransformer):
         digits = _power_of_ten(node.right) if isinstance(node.op, ast.Div) else None
         if digits is not None:
             node.left = self._cut(node.left, digits)
+        if self.lists is not None and type(node.op) in OPERATORS:
+            sides = [is_list(side, self.lists) for side in (node.left, node.right)]
+            if any(sides) and not all(sides):
+                name = ast.copy_location(ast.Constant(OPERATORS[type(node.op)]), node)
+                return self._called(_BESIDE, node, [name, node.left, node.right])
         return node
 
     def _cut(self, node, digits):

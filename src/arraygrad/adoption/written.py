@@ -121,7 +121,7 @@ class _Reading:
             self._gets(step.argval, self._of(self._start(end), end))
         elif name in ("UNPACK_SEQUENCE", "SWAP"):
             self._unpacked(i, step)
-        elif name == "RETURN_VALUE":
+        elif name in ("RETURN_VALUE", "YIELD_VALUE"):
             self._gets(self.code.co_name, self._of(self._start(i), i))
 
     def _item(self, i, keys):

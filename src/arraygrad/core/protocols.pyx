@@ -22,6 +22,8 @@
 #     NumPy has put them: a method that Cython makes would copy them to a tuple and a dict first. NumPy itself takes
 #     290 to 350 ns to find and call them; 250 are left of the 300 that a call may cost beyond the raw one where it
 #     repeats all of NumPy's own work, and more where a direct loop does.
+# (6) In an adopted call NumPy's functions have stand-ins, which spare those 290 to 350 ns: where the arguments are such
+#     that NumPy would ask no other class than Tensor, they call what (1) and (4) say (Note [Functions and lists], 8).
 # set_compiled_protocols(False) leaves (4) alone. Guarded by tests/numpy_api/test_overhead_paths.py.
 cimport cython
 from cpython.dict cimport PyDict_GetItemWithError
@@ -259,11 +261,59 @@ def is_served(function):
     return function in _functions
 
 
-cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* names):
-    """Tensor.__array_ufunc__(ufunc, method, *inputs, **kwargs)."""
+cdef object ufunc_of_operands(PyObject* ufunc, PyObject** operands, Py_ssize_t n):
+    """The result of a ufunc that is called with nothing but operands: (1), (4); `refused` where it is not served so."""
     cdef PyObject* found
     cdef Op op
     cdef object result, first, second
+    cdef Py_ssize_t i
+    if not _compiled:
+        return refused
+    if not _filled:
+        fill()
+    found = PyDict_GetItemWithError(_ufunc_ops, <object>ufunc)
+    if found is NULL:                                                       # (4)
+        return by_primitive(
+            ufunc, (<object>operands[0],) if n == 1 else (<object>operands[0], <object>operands[1]) if n == 2
+            else tuple([<object>operands[i] for i in range(n)]), None)
+    op = <Op>found                                                          # (1)
+    if n == 1 and op.n_arrays == 1:
+        return unary(op, <object>operands[0])
+    if n == 2 and op.n_arrays == 2:
+        if is_tensor(<object>operands[0]) and is_tensor(<object>operands[1]):
+            return binary(op, <object>operands[0], <object>operands[1])
+        if (is_keyed(operands[0]) or is_keyed(operands[1])) and op.name == "equal" and (
+                meets_another_key(operands[0], operands[1]) or meets_another_key(operands[1], operands[0])):
+            return False
+        first = operand(operands[0], operands[1])
+        second = operand(operands[1], operands[0])
+        result = NotImplemented if first is None or second is None else binary(op, first, second)
+        if result is not NotImplemented or has_ufunc(operands[0]) and has_ufunc(operands[1]):
+            return result                                                   # the other class decides
+    return refused
+
+
+cdef object function_of_arguments(PyObject* function, PyObject** args, Py_ssize_t n, PyObject* names):
+    """The result of a function of NumPy's on these arguments, `refused` where nothing is known of it: (6)."""
+    cdef Py_ssize_t i
+    cdef dict kwargs = {}
+    if not _compiled:
+        return refused
+    if not _filled:
+        fill()
+    if PyDict_GetItemWithError(_functions, <object>function) is NULL:
+        return refused
+    if names != NULL:
+        for i in range(len(<tuple>names)):
+            kwargs[(<tuple>names)[i]] = <object>args[n + i]
+    return array_function(
+        <object>function, (), (<object>args[0],) if n == 1 else (<object>args[0], <object>args[1]), kwargs)
+
+
+cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* names):
+    """Tensor.__array_ufunc__(ufunc, method, *inputs, **kwargs)."""
+    cdef PyObject* found
+    cdef object result
     cdef dict kwargs
     cdef Py_ssize_t i
     if n < 2:
@@ -272,28 +322,9 @@ cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* na
     if not _filled:
         fill()
     if names == NULL and _compiled and is_call(<object>args[1]):
-        found = PyDict_GetItemWithError(_ufunc_ops, <object>args[0])
-        if found is not NULL:                                               # (1)
-            op = <Op>found
-            if n == 3 and op.n_arrays == 1:
-                return unary(op, <object>args[2])
-            if n == 4 and op.n_arrays == 2:
-                if is_tensor(<object>args[2]) and is_tensor(<object>args[3]):
-                    return binary(op, <object>args[2], <object>args[3])
-                if (is_keyed(args[2]) or is_keyed(args[3])) and op.name == "equal" and (
-                        meets_another_key(args[2], args[3]) or meets_another_key(args[3], args[2])):
-                    return False
-                first = operand(args[2], args[3])
-                second = operand(args[3], args[2])
-                result = NotImplemented if first is None or second is None else binary(op, first, second)
-                if result is not NotImplemented or has_ufunc(args[2]) and has_ufunc(args[3]):
-                    return result                                           # the other class decides
-        if found is NULL:                                                   # (4)
-            result = by_primitive(
-                args[0], (<object>args[2],) if n == 3 else (<object>args[2], <object>args[3]) if n == 4
-                else tuple([<object>args[i] for i in range(2, n)]), None)
-            if result is not refused:
-                return result
+        result = ufunc_of_operands(args[0], args + 2, n - 2)
+        if result is not refused:
+            return result
     elif _compiled and type(<object>args[1]) is str and thread_state().grad_mode:
         found = PyDict_GetItemWithError(_ufunc_ops, <object>args[0])
         if found is not NULL:                                               # (1)

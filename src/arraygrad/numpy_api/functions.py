@@ -32,7 +32,7 @@ from arraygrad.ops._axes import counted_by, positions
 
 __all__ = [
     "FUNCTIONS", "OUT", "VALUED", "F", "as_plain", "axes_of", "backend_among", "beside", "but_for_rounding",
-    "core_axes", "host", "host_key", "implements", "keeps_one_row", "moved_onto", "not_written", "pick",
+    "core_axes", "host", "host_key", "implements", "keeps_one_row", "lengths", "moved_onto", "not_written", "pick",
     "plain_values",
     "refuse", "refuse_cut", "tensor_among", "tensor_of", "tensors", "with_bits",
 ]  # fmt: skip
@@ -519,11 +519,19 @@ def _like(name):
     return like
 
 
+def lengths(shape):
+    """A shape or a number of repetitions as a tuple: NumPy takes one length for it, whatever has `__index__`."""
+    try:
+        return (operator.index(shape),)
+    except TypeError:
+        return tuple(shape)
+
+
 def _shaped(a, shape):
     """A constant of another shape, dtype and device as `a`."""
     if shape is None:
         return a
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = lengths(shape)
     return F["broadcast_to"](F["zeros_like"](a.detach().reshape(-1)[:1]).sum().astype(a.dtype), shape)
 
 

@@ -1,8 +1,8 @@
 """NumPy's functions that choose elements or write some of them, on Tensors, with NumPy's signatures.
 
-May import: numpy_api.functions, numpy_api.overlaps, core.exposed_memory, core.tensor, numpy. What writes (put, place,
-putmask, put_along_axis, fill_diagonal, copyto) writes into a Tensor, recorded; a plain array as target of a Tensor's
-values is refused: its memory holds no gradient.
+May import: numpy_api.functions, numpy_api.overlaps, core.exposed_memory, core.number_kinds, core.tensor, numpy. What
+writes (put, place, putmask, put_along_axis, fill_diagonal, copyto) writes into a Tensor, recorded; a plain array as
+target of a Tensor's values is refused: its memory holds no gradient.
 """
 
 import inspect
@@ -11,6 +11,7 @@ import sys
 import numpy
 
 from arraygrad.core.exposed_memory import raw_array, unshared
+from arraygrad.core.number_kinds import is_python
 from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.numpy_api.functions import (
     OUT,
@@ -65,6 +66,8 @@ def _select(condlist, choicelist, default=0):
 @implements("piecewise")
 def _piecewise(x, condlist, funclist, *args, **kw):
     x = tensor_of(x)
+    if is_python(x):  # NumPy hands out items of an array
+        x = x.reshape(())
     if numpy.ndim(condlist) == 0 or (not isinstance(condlist[0], list | numpy.ndarray | Tensor) and x.ndim):
         condlist = [condlist]
     conditions = list(numpy.asarray([host(c) for c in condlist], dtype=bool))

@@ -42,6 +42,8 @@ def minding_overwriting(name, call, theirs, by_itself=False):
     `by_itself`: what is left in an argument depends on that argument alone. `call` is returned as it is if `theirs` has
     no parameter that allows overwriting.
     """
+    if not _shows(theirs, _FLAG):
+        return call
     try:
         signature = inspect.signature(theirs)
     except (TypeError, ValueError):
@@ -75,6 +77,17 @@ def minding_overwriting(name, call, theirs, by_itself=False):
         return _left(name, theirs, bound, spent, found, by_itself) if spent else found
 
     return minding
+
+
+def _shows(function, prefix):
+    """Whether a parameter's name may begin so: the code tells it in a tenth of the time that a signature takes."""
+    function = getattr(function, "__func__", function)
+    while hasattr(function, "__wrapped__") and not hasattr(function, "__signature__"):
+        function = function.__wrapped__
+    code = getattr(function, "__code__", None)
+    if code is None or hasattr(function, "__signature__"):
+        return True
+    return any(name.startswith(prefix) for name in code.co_varnames)
 
 
 def _meant(rest, names):

@@ -19,6 +19,7 @@ from arraygrad.numpy_api.functions import (
     beside,
     host,
     implements,
+    lengths,
     refuse,
     tensor_among,
     tensor_of,
@@ -76,7 +77,7 @@ def _expand_dims(a, axis):
 
 @implements("broadcast_to")
 def _broadcast_to(array, shape, subok=False):
-    return F["broadcast_to"](tensor_of(array), (shape,) if isinstance(shape, int) else tuple(shape))
+    return F["broadcast_to"](tensor_of(array), lengths(shape))
 
 
 @implements("broadcast_arrays")
@@ -134,7 +135,7 @@ def _repeat(a, repeats, axis=None):
 
 @implements("tile")
 def _tile(A, reps):
-    return F["tile"](tensor_of(A), (reps,) if isinstance(reps, int) else tuple(reps))
+    return F["tile"](tensor_of(A), lengths(reps))
 
 
 @implements("ix_")

@@ -4,6 +4,7 @@ May import: the standard library only. Library code fills and spaces arrays with
 """
 
 import math
+import operator
 
 
 def _is_array(value):
@@ -18,7 +19,10 @@ def full(xp, shape, fill_value, dtype, device):
     """`xp.full`, whose fill value may be a 0-d array."""
     if not _is_array(fill_value):
         return xp.full(shape, fill_value, dtype=dtype, device=device)
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    try:
+        shape = (operator.index(shape),)
+    except TypeError:
+        shape = tuple(shape)
     if dtype is not None:
         fill_value = xp.astype(fill_value, dtype)
     return xp.asarray(xp.broadcast_to(fill_value, shape), device=device, copy=True)

@@ -107,11 +107,19 @@ def pinv(xp, g, ans, x, rtol):
     p = ans
     ph = adjoint(xp, p)
     gh = adjoint(xp, g)
-    inner = -xp.matmul(xp.matmul(ph, g), ph)
-    left = xp.matmul(xp.matmul(ph, p), gh)
-    left = left - xp.matmul(xp.matmul(left, p), x)
-    right = xp.matmul(gh, xp.matmul(p, ph))
-    right = right - xp.matmul(x, xp.matmul(p, right))
+    # In either order of the products, the square ones have the shorter side.
+    if x.shape[-2] >= x.shape[-1]:
+        inner = -xp.matmul(ph, xp.matmul(g, ph))
+        left = xp.matmul(ph, xp.matmul(p, gh))
+        left = left - xp.matmul(left, xp.matmul(p, x))
+        right = xp.matmul(gh, xp.matmul(p, ph))
+        right = right - xp.matmul(x, xp.matmul(p, right))
+    else:
+        inner = -xp.matmul(xp.matmul(ph, g), ph)
+        left = xp.matmul(xp.matmul(ph, p), gh)
+        left = left - xp.matmul(xp.matmul(left, p), x)
+        right = xp.matmul(xp.matmul(gh, p), ph)
+        right = right - xp.matmul(xp.matmul(x, p), right)
     return inner + left + right
 
 

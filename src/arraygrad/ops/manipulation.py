@@ -85,9 +85,16 @@ view(
 
 
 def _roll(xp, g, shift, axis):
-    # `0 - s`: libraries have no negative of a boolean, which they roll by 0 or 1
-    shift = tuple(0 - s for s in shift) if isinstance(shift, (tuple, list)) else 0 - shift
-    return xp.roll(g, shift, axis=axis)
+    # Python's integers: libraries have no negative of a boolean, and that of an unsigned integer wraps.
+    return xp.roll(g, _back(shift), axis=axis)
+
+
+def _back(shift):
+    if isinstance(shift, (tuple, list)):
+        return tuple([_back(one) for one in shift])
+    if getattr(shift, "ndim", 0):
+        return tuple([_back(one) for one in shift.tolist()])
+    return -int(shift)
 
 
 gather(

@@ -133,6 +133,12 @@ class Rule:
             self.binder = binder(self.signature)
         return self.binder(args, kwargs)
 
+    @functools.cached_property
+    def node(self):
+        """The class of its nodes. Few of a chapter's functions are called in a program."""
+        space = {"__module__": __name__, "__doc__": f"A call of {self.name}."}
+        return type(_camel(self.name), (_Values,), space)
+
     @property
     def constant(self):
         """Whether the result is constant wherever it has a derivative."""
@@ -416,7 +422,6 @@ def register(rule):
         return _call(rule, args, kwargs)
 
     rule.function = by_former_names(minding_overwriting(f"scipy.{rule.name}", call, rule.values), rule.values)
-    rule.node = type(_camel(rule.name), (_Values,), {"__module__": __name__, "__doc__": f"A call of {rule.name}."})
     return _named_function(rule.function, rule.name, rule.values)
 
 

@@ -11,8 +11,9 @@ import inspect
 __all__ = ["binder", "by_former_names", "former_names", "parsed", "signature_of"]
 
 
+@functools.cache
 def parsed(text):
-    """The signature with these parameters, written as in a `def`."""
+    """The signature with these parameters, written as in a `def`. Distributions share most of theirs."""
     names = {}
     exec(f"def f({text}): pass", names)  # the text is a constant of a chapter
     return inspect.signature(names["f"])

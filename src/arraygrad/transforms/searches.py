@@ -16,7 +16,14 @@ linearly: d = C(x) r(x)^k. If they converge faster, it grows as log(1 / d): d = 
 power of 1 / d that s / log(1 / d) grows by, and for GROWTH.
 (4) A search for a place in a table selects indices. What is made of them has the derivative that it has.
 (5) What min(a, b) gives as a value has the derivative of the smaller: the steps of a dynamic program are none of a
-search, unless the program compares what they gave.
+search, unless the program compares what they gave. So it is with branches that give what their test compares, as a
+limiter of slopes does: `if abs(a) < abs(b): return a`, `return b`.
+(6) A size that jumps below a bound ends an iteration: `while abs(step) > 1e-8`. Where several iterations come to their
+ends at one place, both outcomes occur, and nothing is selected: Note [Sizes and bounds] in core/decisions.pyx.
+(7) `x == 0` asks for a point, beside which it says the same on both sides.
+(8) A branch may bind local names that decide nothing which the function returns, stores or calls: a root that is shown.
+(9) An integral by ever smaller parts keeps all of them: where the difference of a coarse and a fine value is large, the
+function returns the sum of what it gives for the parts, else the fine one.
 Guarded by tests/adoption/test_own_searches.py.
 """
 
@@ -62,11 +69,8 @@ def searches(places, edges):
     edges : list of Edge
         Those of the differentiated arguments.
     """
-    return [
-        place
-        for place in places
-        if _is_search(place, edges) and not _gives_a_value(place) and not _decides_nothing(place)
-    ]
+    found = [place for place in places if _is_search(place, edges)]
+    return [place for place in found if not any(ask(place) for ask in _NO_SEARCHES)]
 
 
 def told(place):
@@ -91,6 +95,8 @@ def _is_search(place, edges):
     for i, margins in enumerate(place.recent, len(values) - len(place.recent)):
         recorded[i] = margins
     starts, ends = _ends(values, place.largest)
+    if _has_constant_side(recorded) and _asks_for_a_point(place):
+        return False
     near = numpy.flatnonzero((ends <= SHRUNK) & (starts > 0.0) & (starts < numpy.inf))
     if place.held is not None:
         both = numpy.ravel(numpy.logical_and(place.held, place.failed))
@@ -126,6 +132,23 @@ def _is_selected(place, recorded, values, at, edges):
     y = numpy.log(numpy.maximum.accumulate(steepness[nearest][::-1])) - numpy.log(1.0 + numpy.max(x) - x)
     x -= numpy.mean(x)
     return -float(x @ y) >= GROWTH * float(x @ x)  # the power, by least squares
+
+
+def _is_recorded(side):
+    return type(side) is tuple or (isinstance(side, Tensor) and side.requires_grad)
+
+
+def _has_constant_side(recorded):
+    """Whether what is compared is compared with constants each time."""
+    return all(_is_recorded(a) != _is_recorded(b) for margins in recorded.values() for a, b in margins)
+
+
+def _asks_for_a_point(place):
+    """Whether a comparison is one for equality (7)."""
+    asked = parsed(source_of(place.code, place.at, {}))
+    if isinstance(asked, ast.Call):
+        return getattr(asked.func, "attr", getattr(asked.func, "id", "")) in ("equal", "not_equal")
+    return isinstance(asked, ast.Compare) and isinstance(asked.ops[0], ast.Eq | ast.NotEq)
 
 
 def _operand(margins, at):
@@ -254,7 +277,7 @@ def _run(roots, seeds, edges):
 
 
 def selects(frame):
-    """Whether the branches that a frame decides between give names other values than indices, or keep some parts."""
+    """Whether the branches that a frame decides between give names other values than indices, or not all parts (9)."""
     if _keeps_all_parts(frame):
         return False
     kinds = set()
@@ -316,7 +339,7 @@ def _walked(tree, at):
 
 
 def _keeps_all_parts(frame):
-    """Whether a function gives the sum of what it gives for all parts, or a recorded value that was compared (8)."""
+    """Whether a function gives the sum of what it gives for all parts, or a recorded value that was compared (9)."""
     for difference, given in _divided(frame.f_code, frame.f_lineno):
         values = [frame.f_locals.get(name) for name in given]
         if given <= difference and all(isinstance(value, Tensor) and value.requires_grad for value in values):
@@ -400,7 +423,7 @@ def _is_sum(node):
     return isinstance(node, ast.Name)
 
 
-# -- what is no search (5, 7) ------------------------------------------------------------------------------------------
+# -- what is no search (5, 8) ------------------------------------------------------------------------------------------
 
 
 def _gives_a_value(place):
@@ -491,9 +514,67 @@ def _is_method_of(names, node):
     return not names.isdisjoint(_named([node.func.value]))
 
 
+def _gives_what_it_compares(place):
+    """Whether each branch of an if gives, in one place, what its tests compare: several of these, or a constant."""
+    asked = parsed(source_of(place.code, place.at, {}))
+    tree, first = syntax_of_function(place.code)
+    if tree is None or not isinstance(asked, ast.Compare):
+        return False
+    text, line = ast.dump(asked), place.line - first + 1
+    for node in ast.walk(tree):
+        for statements in [getattr(node, name, None) for name in ("body", "orelse", "finalbody")]:
+            for i, statement in enumerate(statements if isinstance(statements, list) else ()):
+                if not isinstance(statement, ast.If) or not statement.lineno <= line <= statement.end_lineno:
+                    continue
+                while i and isinstance(statements[i - 1], ast.If):  # the first of several that return
+                    i -= 1
+                tests, branches = _chain(statements[i:])
+                if any(ast.dump(part) == text for test in tests for part in ast.walk(test)):
+                    return _give_these(branches, set(_named(tests)), tree)
+    return False
+
+
+def _chain(statements):
+    """The tests of an if with its elifs; their branches. Of ifs that return: with those that follow, and a return."""
+    tests, branches = [], []
+    for node in statements:
+        if not isinstance(node, ast.If):
+            branches.append([node])
+            break
+        while True:
+            tests.append(node.test)
+            branches.append(node.body)
+            if len(node.orelse) != 1 or not isinstance(node.orelse[0], ast.If):
+                break
+            node = node.orelse[0]
+        if node.orelse or not all(isinstance(branch[-1], ast.Return) for branch in branches):
+            branches.append(node.orelse)
+            break
+    return tests, branches
+
+
+def _give_these(branches, compared, tree):
+    """Whether branches return, or assign to one name that is compared nowhere, several of the names `compared`."""
+    given, targets = set(), set()
+    for branch in branches:
+        if len(branch) != 1 or not isinstance(branch[0], ast.Return | ast.Assign):
+            return False
+        value = branch[0].value
+        if isinstance(value, ast.Name) and value.id in compared:
+            given.add(value.id)
+        elif not isinstance(value, ast.Constant):
+            return False
+        targets.add(tuple(map(ast.dump, getattr(branch[0], "targets", ()))))
+    asked = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)]
+    names = _named([target for branch in branches for target in getattr(branch[0], "targets", ())])
+    return len(given) > 1 and len(targets) == 1 and set(names).isdisjoint(_named(asked))
+
+
 def _named(nodes):
     return tuple({n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)})
 
+
+_NO_SEARCHES = (_gives_a_value, _gives_what_it_compares, _decides_nothing)
 
 set_criteria(selects, approach, factors, edge_of)
 set_equality(tell_equal, tell_near)

@@ -39,7 +39,7 @@ def axes_of(axes, ndim):
 
 
 def each(value, count):
-    """One value for each axis: a sequence, or one for all."""
-    if isinstance(value, str) or np.ndim(raw(value)) == 0:
-        return [value] * count
-    return list(value)
+    """One value for each axis: a sequence, or one for all. Integers are Python's: unsigned ones have no negative."""
+    one = isinstance(value, str) or np.ndim(raw(value)) == 0
+    values = [value] * count if one else list(value)
+    return [int(one) if isinstance(one, np.integer) else one for one in values]

@@ -1,26 +1,32 @@
 """Filters of images: correlations of the extended image, and filters that select.
 
-May import: arraygrad, namespaces.kinks, ops._axes, scipy._declare, scipy.ndimage._chapter, scipy.signal, numpy.
+May import: arraygrad, namespaces.kinks, ops._axes, scipy._conjugates, scipy._declare, scipy.ndimage._chapter,
+scipy.signal, numpy.
 
 A filter is a correlation of the image, extended beyond its edges, of which the inner part is kept: its transpose
 follows from those of the two (`scipy.signal`). Weights may be differentiated too.
 """
+
+import importlib
 
 import numpy as np
 
 import arraygrad as ag
 from arraygrad.namespaces.kinks import root_of_form
 from arraygrad.ops._axes import along, from_start
+from arraygrad.scipy._conjugates import conj
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.ndimage._chapter import CHAPTER, axes_of, each, extended, shape_of
-from arraygrad.scipy.signal import _convolutions  # noqa: F401 (declares what is used here)
-from arraygrad.scipy.signal._chapter import NAMES as SIGNAL
-from arraygrad.scipy.signal._chapter import conj
 
 __all__ = ["gaussian_weights", "turned_origin", "windows_of"]
 
 DEFINITION = "definition (bilinear)"
+
+
+def _signal():
+    """What declares convolutions: it loads scipy.signal, of which programs of filters need nothing themselves."""
+    return importlib.import_module("arraygrad.scipy.signal._convolutions")
 
 
 def _correlated(a, weights, modes, cval, origins):
@@ -31,7 +37,7 @@ def _correlated(a, weights, modes, cval, origins):
         width.append((before, size - 1 - before))
     for axis, pair in enumerate(width):
         a = extended(a, [pair if i == axis else (0, 0) for i in range(a.ndim)], modes[axis], cval)
-    return SIGNAL["convolve"](a, ag.flip(weights), mode="valid")
+    return _signal().NAMES["convolve"](a, ag.flip(weights), mode="valid")
 
 
 def _along(weights, axis, ndim):
@@ -40,13 +46,13 @@ def _along(weights, axis, ndim):
 
 def _correlated1d(a, weights, axis, mode, cval, origin):
     origins = [0] * a.ndim
-    origins[axis] = origin
+    origins[axis] = int(origin)
     return _correlated(a, _along(weights, axis, a.ndim), [mode] * a.ndim, cval, origins)
 
 
 def turned_origin(size, origin):
     """The origin of a convolution as that of the correlation with the weights turned round."""
-    return -origin - (1 if size % 2 == 0 else 0)
+    return -int(origin) - (1 if size % 2 == 0 else 0)
 
 
 @CHAPTER.by_composition("correlate", "input weights", DEFINITION, refuse={"cval": "it has no rule"})

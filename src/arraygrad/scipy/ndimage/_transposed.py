@@ -41,7 +41,7 @@ def _turned_back(g, weights, modes, origins):
 def _turned_back1d(g, weights, axis, mode, origin):
     """The same along one axis."""
     n = weights.shape[0]
-    before = n // 2 + origin
+    before = n // 2 + int(origin)
     after = n - 1 - before
     width = [(before, after) if i == from_start(axis, g.ndim) else (0, 0) for i in range(g.ndim)]
     whole = ndimage.correlate1d(_padded(g, width), weights[::-1], axis, mode="constant", origin=after - n // 2)

@@ -4,6 +4,7 @@ May import: arraygrad, transforms, scipy._declare, scipy._values, scipy.optimize
 are active is taken as locally constant, as a minimiser strictly at a bound stays there.
 """
 
+import copy
 import inspect
 
 import numpy as np
@@ -86,17 +87,44 @@ def _stationary(f, active):
     return residual
 
 
+def _constraints(given):
+    """The constraints of a minimum as SciPy takes them, of plain values. None: they depend on what is followed."""
+    if given is None or not np.size(given):
+        return ()
+    made = []
+    for one in [given] if isinstance(given, dict) or hasattr(given, "lb") else given:
+        fields = dict(one) if isinstance(one, dict) else vars(one).copy()
+        args = fields.pop("args", ())
+        problem = Problem("minimize", fields["fun"], args, lists=True) if "fun" in fields else None
+        if tracked(() if problem is None else problem.parameters) or tracked(tuple(fields.values())):
+            return None
+        for key, value in fields.items():
+            if key == "fun":
+                fields[key] = problem.raw
+            elif problem is not None and callable(value):
+                fields[key] = problem.helper(value)
+            else:
+                fields[key] = raw(value)
+        if not isinstance(one, dict):
+            fields, values = copy.copy(one), fields
+            vars(fields).update(values)
+        made.append(fields)
+    return made
+
+
 @CHAPTER.composition("minimize", "args bounds", IMPLICIT)
 def _minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bounds=None, constraints=(), tol=None,
               callback=None, options=None):  # fmt: skip
-    if constraints is not None and np.size(constraints):
-        raise NotDifferentiable(
-            "arraygrad.scipy.optimize.minimize: constraints have no rule; bounds have one, and arraygrad.implicit.root "
-            "takes the conditions of Karush, Kuhn and Tucker"
-        )
+    held = _constraints(constraints)
     limits = _limits(bounds, np.shape(np.atleast_1d(raw(x0))))
     f = (lambda *given: fun(*given)[0]) if jac is True else fun
     problem = Problem("minimize", f, args, _recorded(limits), start=x0)
+    if held is None or (held and tracked(problem.parameters)):
+        raise NotDifferentiable(
+            "arraygrad.scipy.optimize.minimize: constraints have no rule; bounds have one, and arraygrad.implicit.root "
+            "takes the conditions of Karush, Kuhn and Tucker. Where the minimum is meant as a constant, give function, "
+            "args, x0 and constraints arraygrad.stop_gradient(a) of what they read"
+        )
     if jac is True:
         both = Problem("minimize", fun, args)
         function = lambda x: tuple(raw(part) for part in both.f(x, *both.plain))
@@ -105,9 +133,11 @@ def _minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bo
     result = optimize.minimize(
         function, raw(x0), (), method, jac if jac is True or isinstance(jac, str) else problem.helper(jac),
         hess if isinstance(hess, str) else problem.helper(hess), problem.helper(hessp),
-        None if limits is None else optimize.Bounds(*raw(limits)), (), tol, problem.telling(callback),
+        None if limits is None else optimize.Bounds(*raw(limits)), held, tol, problem.telling(callback),
         options,
     )  # fmt: skip
+    if held:  # nothing that is followed was given
+        return result
     scalar = lambda x, *args: ag.reshape(ag.asarray(problem.f(x, *args)), ())
     x = problem.solution(result.x, _stationary(scalar, _Active(result.x, limits)))
     fun = ag.astype(ag.asarray(scalar(x, *problem.parameters)), np.asarray(result.fun).dtype)

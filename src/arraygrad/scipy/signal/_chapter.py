@@ -5,11 +5,10 @@ May import: arraygrad, ops._axes, scipy._declare, SciPy.
 
 from scipy import signal
 
-import arraygrad as ag
 from arraygrad.ops._axes import at_axis, from_start
 from arraygrad.scipy._declare import Chapter, kind_of, raw
 
-__all__ = ["CHAPTER", "NAMES", "conj", "cut", "is_complex", "shape_of"]
+__all__ = ["CHAPTER", "NAMES", "cut", "is_complex", "shape_of"]
 
 CHAPTER = Chapter("signal", signal)
 NAMES = CHAPTER.names
@@ -21,10 +20,6 @@ def shape_of(a):
 
 def is_complex(a):
     return kind_of(a) == "c"
-
-
-def conj(a):
-    return ag.conj(a) if is_complex(a) else a
 
 
 def cut(a, start, stop, axis=-1, step=None):

@@ -1,6 +1,6 @@
 """Convolutions, correlations, and filters that select: each gradient is a convolution of the same kind.
 
-May import: arraygrad, scipy._axes, scipy._declare, scipy.signal._chapter, numpy.
+May import: arraygrad, scipy._axes, scipy._conjugates, scipy._declare, scipy.signal._chapter, numpy.
 
 y = x * h (all of it) is linear in both: the gradient of x is the valid part of g * conj(flip(h)), so that one rule and
 its own second derivative need nothing but the function itself.
@@ -10,8 +10,9 @@ import numpy as np
 
 import arraygrad as ag
 from arraygrad.scipy._axes import places
+from arraygrad.scipy._conjugates import conj
 from arraygrad.scipy._declare import raw
-from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, conj, shape_of
+from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, shape_of
 
 __all__ = ["PADDING", "starts"]
 

@@ -1,6 +1,6 @@
 """Recursive filters: in the signal, the coefficients and the initial conditions.
 
-May import: arraygrad, scipy._declare, scipy.signal._chapter, numpy, SciPy.
+May import: arraygrad, scipy._conjugates, scipy._declare, scipy.signal._chapter, numpy, SciPy.
 
 With a0 = 1 the result solves sum_k a_k y[n-k] = sum_k b_k x[n-k] + zi[n]. The adjoint of that triangular system is the
 same recursion run backwards: w = lfilter(1, a, g reversed) reversed. Then x gets the correlation of w with b, b_k gets
@@ -14,9 +14,10 @@ import numpy as np
 from scipy import signal
 
 import arraygrad as ag
+from arraygrad.scipy._conjugates import conj
 from arraygrad.scipy._declare import REGISTRY, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, conj, is_complex, shape_of
+from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, is_complex, shape_of
 
 __all__ = []
 

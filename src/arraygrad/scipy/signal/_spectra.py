@@ -13,7 +13,7 @@ from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, is_complex, shape_of
 
-__all__ = []
+__all__ = ["real_window"]
 
 
 def _one_sided(n):
@@ -100,8 +100,18 @@ def _window_of(window, nperseg, n, default=256):
     if isinstance(window, (str, tuple)):
         length = min(default if nperseg is None else int(nperseg), n)
         return signal.get_window(window, length), length
-    window = np.asarray(window)
+    window = real_window(window)
     return window, window.size
+
+
+def real_window(window):
+    """A window that is given by its values."""
+    window = np.asarray(window)
+    if is_complex(window):
+        raise NotDifferentiable(
+            "arraygrad.scipy.signal: the derivative is known for real windows, of ShortTimeFFT for complex ones, too"
+        )
+    return window
 
 
 def _segments(x, length, step):

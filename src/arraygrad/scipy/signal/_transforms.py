@@ -14,7 +14,7 @@ from arraygrad.ops import OPS
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.signal._chapter import CHAPTER, NAMES, is_complex, shape_of
-from arraygrad.scipy.signal._spectra import _segments
+from arraygrad.scipy.signal._spectra import _segments, real_window
 from arraygrad.scipy.signal._waveforms import window_of
 
 __all__ = []
@@ -201,7 +201,7 @@ def _istft(Zxx, fs=1.0, window="hann_periodic", nperseg=None, noverlap=None, nff
         nfft = length if input_onesided and length == usual + 1 else usual
     step = length - (length // 2 if noverlap is None else int(noverlap))
     z = ag.moveaxis(z, (time_axis, freq_axis), (-2, -1))
-    window = np.asarray(window_of(window, length))
+    window = real_window(window_of(window, length))
     parts = ag.fft.irfft(z, n=nfft) if input_onesided else ag.fft.ifft(z, n=nfft)
     scale = np.sum(window) if scaling == "spectrum" else math.sqrt(fs * np.sum(window * window))
     parts = parts[..., :length] * (window * scale)

@@ -17,13 +17,9 @@ from arraygrad.scipy._libraries import library_of
 from arraygrad.scipy.sparse._devices import beside, native
 
 __all__ = [
-    "conj", "coordinates", "coordinates_of", "elements", "find_places", "gathered", "named_once", "places_of", "summed",
+    "coordinates", "coordinates_of", "elements", "find_places", "gathered", "named_once", "places_of", "summed",
     "summed_by_place", "taken", "with_values",
 ]  # fmt: skip
-
-
-def conj(a):
-    return ag.conj(a) if getattr(raw(a), "dtype", np.dtype(float)).kind == "c" else a
 
 
 def summed(values, places, count):

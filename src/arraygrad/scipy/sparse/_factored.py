@@ -1,6 +1,7 @@
 """Solutions by the factors of a sparse matrix: one factorization serves the solutions and all of their gradients.
 
-May import: arraygrad, autograd, core.tensor, engine, scipy._guards, scipy._libraries, scipy.sparse, numpy, SciPy.
+May import: arraygrad, autograd, core.tensor, engine, scipy._conjugates, scipy._guards, scipy._libraries, scipy.sparse,
+numpy, SciPy.
 
 With M x = b, where M is A, its transpose, its conjugate or both, and a gradient g of x: M^H w = g is solved by the same
 factors, b gets w, and M gets -w x^H on the pattern (Giles 2008).
@@ -12,9 +13,10 @@ import arraygrad as ag
 from arraygrad.autograd import Function
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
+from arraygrad.scipy._conjugates import conj
 from arraygrad.scipy._guards import NotDifferentiable, raw
 from arraygrad.scipy._libraries import library_of
-from arraygrad.scipy.sparse._coordinates import conj, coordinates, summed, taken, with_values
+from arraygrad.scipy.sparse._coordinates import coordinates, summed, taken, with_values
 from arraygrad.scipy.sparse._devices import check_libraries, library_in
 from arraygrad.scipy.sparse._grids import dense_of
 

@@ -1,7 +1,7 @@
 """Sparse matrices: a pattern of SciPy's, and values that are a Tensor.
 
-May import: arraygrad, core.exports, core.tensor, scipy._declare, scipy._guards, scipy._libraries, scipy._plainly,
-scipy.sparse, numpy, SciPy.
+May import: arraygrad, core.exports, core.tensor, scipy._conjugates, scipy._declare, scipy._guards, scipy._libraries,
+scipy._plainly, scipy.sparse, numpy, SciPy.
 
 `Matrix` is the one representation, of all formats. What moves elements (slices, transposes, conversions, stacks) goes
 through `moved`: SciPy's own function runs on the values, and once more on their numbers in place of them; where a
@@ -18,12 +18,12 @@ from scipy import sparse
 import arraygrad as ag
 from arraygrad.core.exports import lent_array
 from arraygrad.core.tensor import Tensor
+from arraygrad.scipy._conjugates import conj
 from arraygrad.scipy._declare import REGISTRY, Chapter, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy._libraries import is_foreign_matrix, library_of, serve
 from arraygrad.scipy._plainly import plainly
 from arraygrad.scipy.sparse._coordinates import (
-    conj,
     coordinates,
     elements,
     find_places,

@@ -1,7 +1,7 @@
 """Linear operators of scipy.sparse.linalg whose products depend on Tensors: their products, solutions, eigenvalues.
 
-May import: arraygrad, autograd.grad_mode, core.tensor, implicit, scipy._callbacks, scipy._guards, scipy._libraries,
-scipy.sparse, transforms, numpy, SciPy.
+May import: arraygrad, autograd.grad_mode, core.tensor, implicit, scipy._callbacks, scipy._conjugates, scipy._guards,
+scipy._libraries, scipy.sparse, transforms, numpy, SciPy.
 
 SciPy's own operators convert what their functions return to plain arrays. `product_of` takes an operator apart instead,
 into one function of recorded operations: what the program has written (`matvec`, `_matvec` of a class), and sums,
@@ -20,10 +20,11 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import Arguments, ConvergenceError
 from arraygrad.implicit.linear import linear_solve
 from arraygrad.scipy._callbacks import lifted
+from arraygrad.scipy._conjugates import conj
 from arraygrad.scipy._guards import NotDifferentiable, raw
 from arraygrad.scipy._libraries import is_foreign_matrix, library_of, loaded_arrays
 from arraygrad.scipy.sparse._constants import recorded_of, set_of_operator
-from arraygrad.scipy.sparse._coordinates import conj, is_tracked
+from arraygrad.scipy.sparse._coordinates import is_tracked
 from arraygrad.scipy.sparse._devices import placed, sum_of_squares, theirs
 from arraygrad.scipy.sparse._grids import dense_of
 from arraygrad.scipy.sparse._matrix import Matrix, matrix_power

@@ -1,7 +1,7 @@
 """Eigenvalues, singular values and exponentials of sparse matrices, and least squares by LSMR.
 
-May import: arraygrad, core.tensor, implicit.common, scipy._declare, scipy._libraries, scipy.linalg, scipy.sparse,
-numpy, SciPy.
+May import: arraygrad, core.tensor, implicit.common, scipy._conjugates, scipy._declare, scipy._libraries, scipy.linalg,
+scipy.sparse, numpy, SciPy.
 
 An eigenvalue of a symmetric matrix has the gradient v_i v_j at the element (i, j) of the pattern (Giles 2008): that
 costs no more than the product. Eigenvectors, and what is not symmetric, are differentiated through the dense matrix.
@@ -12,13 +12,14 @@ from scipy.sparse import linalg as _linalg
 
 import arraygrad as ag
 from arraygrad.implicit.common import Called
+from arraygrad.scipy._conjugates import conj
 from arraygrad.scipy._declare import REGISTRY, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy._libraries import serve
 from arraygrad.scipy.linalg import _factors as _declared  # noqa: F401 (declares svd, eigvals)
 from arraygrad.scipy.linalg import _functions as _declared_too  # noqa: F401 (declares expm)
 from arraygrad.scipy.linalg._chapter import NAMES as LINALG
-from arraygrad.scipy.sparse._coordinates import conj, coordinates, summed, taken, with_values
+from arraygrad.scipy.sparse._coordinates import coordinates, summed, taken, with_values
 from arraygrad.scipy.sparse._devices import library_in, on_host_only, placed, theirs
 from arraygrad.scipy.sparse._grids import dense_of
 from arraygrad.scipy.sparse._matrix import Matrix

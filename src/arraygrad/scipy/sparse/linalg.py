@@ -1,7 +1,7 @@
 """scipy.sparse.linalg: solutions of sparse systems, direct and iterative, in the values and the right side.
 
-May import: arraygrad, core.constant_checks, core.tensor, implicit.common, scipy._declare, scipy._libraries,
-scipy._told, scipy.sparse, numpy, SciPy.
+May import: arraygrad, core.constant_checks, core.tensor, implicit.common, scipy._conjugates, scipy._declare,
+scipy._libraries, scipy._told, scipy.sparse, numpy, SciPy.
 
 With A x = b and a gradient g, A^H w = g is solved the same way: b gets w, the value at (i, j) gets -w_i conj(x_j).
 """
@@ -15,13 +15,14 @@ from arraygrad.core.constant_checks import Contents
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.implicit.common import Called, ConvergenceError
+from arraygrad.scipy._conjugates import conj
 from arraygrad.scipy._declare import REGISTRY, Chapter, mirror, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy._libraries import is_foreign_matrix, library_of, serve
 from arraygrad.scipy._told import telling
 from arraygrad.scipy.sparse import _functions_of_matrices
 from arraygrad.scipy.sparse._constants import CLASSES
-from arraygrad.scipy.sparse._coordinates import conj, coordinates, summed, taken, with_values
+from arraygrad.scipy.sparse._coordinates import coordinates, summed, taken, with_values
 from arraygrad.scipy.sparse._devices import check_libraries, library_in, on_host_only, sum_of_squares, theirs
 from arraygrad.scipy.sparse._factored import Factors
 from arraygrad.scipy.sparse._grids import Grid, dense_of

@@ -1,7 +1,7 @@
 """Bessel functions and their kin, in the argument; those that are integrals of one sign in the order, too.
 
-May import: arraygrad, core.tensor, scipy._declare, scipy.special._chapter, numpy, SciPy. "DLMF" is the NIST Digital
-Library of Mathematical Functions, by equation.
+May import: arraygrad, core.tensor, scipy._conjugates, scipy._declare, scipy.special._chapter, numpy, SciPy. "DLMF" is
+the NIST Digital Library of Mathematical Functions, by equation.
 """
 
 import math
@@ -11,9 +11,10 @@ from scipy import special
 
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
+from arraygrad.scipy._conjugates import conj
 from arraygrad.scipy._declare import formulas, raw
 from arraygrad.scipy._guards import NotDifferentiable
-from arraygrad.scipy.special._chapter import NAMES, composition_of, conj, declare
+from arraygrad.scipy.special._chapter import NAMES, composition_of, declare
 
 __all__ = []
 

@@ -19,15 +19,10 @@ from arraygrad.scipy._declare import REGISTRY, Chapter, Rule, formulas, guarded,
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy._libraries import host_array
 
-__all__ = ["CHAPTER", "NAMES", "as_ufuncs", "composition_of", "conj", "declare"]
+__all__ = ["CHAPTER", "NAMES", "as_ufuncs", "composition_of", "declare"]
 
 CHAPTER = Chapter("special", special)
 NAMES = CHAPTER.names
-
-
-def conj(a):
-    """The conjugate of complex numbers: the factor of a gradient by an argument of a holomorphic function."""
-    return ag.conj(a) if np.asarray(raw(a)).dtype.kind == "c" else a
 
 
 def declare(name, signature, source, refuse=None, order="any", **by):

@@ -201,7 +201,8 @@ def _diric(x, n):
 # -- polynomials as objects -------------------------------------------------------------------------------------------
 
 
-_Polynomial: Any = type(special.legendre(1))
+# The class has no public name, and an instance of it needs scipy.linalg, which takes a tenth of a second to load.
+_Polynomial: Any = getattr(special._orthogonal, "orthopoly1d", None) or type(special.legendre(1))
 
 
 class orthopoly1d(_Polynomial):

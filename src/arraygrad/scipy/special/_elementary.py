@@ -1,8 +1,8 @@
 """Elementary functions, elliptic integrals, hypergeometric functions and their kin: one formula per argument.
 
-May import: arraygrad, ops, scipy._axes, scipy._declare, scipy._everyday, scipy._plainly, scipy._powers, scipy._zeta,
-scipy.special._chapter, scipy.special._hypergeometric, numpy, SciPy. "DLMF" is the NIST Digital Library of Mathematical
-Functions, by equation.
+May import: arraygrad, ops, scipy._axes, scipy._conjugates, scipy._declare, scipy._everyday, scipy._plainly,
+scipy._powers, scipy._zeta, scipy.special._chapter, scipy.special._hypergeometric, numpy, SciPy. "DLMF" is the NIST
+Digital Library of Mathematical Functions, by equation.
 """
 
 import functools
@@ -15,12 +15,13 @@ from scipy import special
 import arraygrad as ag
 from arraygrad.ops import OPS
 from arraygrad.scipy._axes import places
+from arraygrad.scipy._conjugates import conj
 from arraygrad.scipy._declare import REGISTRY, formulas, kind_of, once, raw
 from arraygrad.scipy._everyday import Agreeing, everyday
 from arraygrad.scipy._plainly import plainly
 from arraygrad.scipy._powers import abs_power
 from arraygrad.scipy._zeta import hurwitz, zeta_slope
-from arraygrad.scipy.special._chapter import NAMES, composition_of, conj, declare
+from arraygrad.scipy.special._chapter import NAMES, composition_of, declare
 from arraygrad.scipy.special._hypergeometric import check_2f1_slope, of_0f1, of_1f1, of_2f1, of_u
 
 __all__ = []

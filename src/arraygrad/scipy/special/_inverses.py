@@ -11,7 +11,8 @@ import inspect
 import math
 
 import numpy as np
-from scipy import special, stats
+import scipy  # which loads scipy.stats when it is asked for: most programs need none of it
+from scipy import special
 
 import arraygrad as ag
 from arraygrad.scipy._declare import gradients_of_composition, raw
@@ -179,11 +180,13 @@ def _nrdtrisd(mn, p, x):
 
 
 def _noncentral_chi2(x, df, nc):
-    return signed(*tail_of_density(ncx2_log_density, x, (df, nc), stats.ncx2.cdf, stats.ncx2.sf, 0.0, np.inf))
+    law = scipy.stats.ncx2
+    return signed(*tail_of_density(ncx2_log_density, x, (df, nc), law.cdf, law.sf, 0.0, np.inf))
 
 
 def _noncentral_f(dfn, dfd, nc, f):
-    return signed(*tail_of_density(ncf_log_density, f, (dfn, dfd, nc), stats.ncf.cdf, stats.ncf.sf, 0.0, np.inf))
+    law = scipy.stats.ncf
+    return signed(*tail_of_density(ncf_log_density, f, (dfn, dfd, nc), law.cdf, law.sf, 0.0, np.inf))
 
 
 def _noncentral_t(df, nc, t):

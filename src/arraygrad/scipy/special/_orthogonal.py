@@ -1,7 +1,7 @@
 """Orthogonal polynomials and spherical harmonics, in the argument.
 
-May import: arraygrad, autograd, scipy._declare, scipy.special._chapter, scipy.special._hypergeometric,
-numpy, SciPy. "DLMF" is the NIST Digital
+May import: arraygrad, autograd, scipy._conjugates, scipy._declare, scipy.special._chapter,
+scipy.special._hypergeometric, numpy, SciPy. "DLMF" is the NIST Digital
 Library of Mathematical Functions, by equation. Every derivative is a polynomial of the next family.
 """
 
@@ -10,8 +10,9 @@ from scipy import special
 
 import arraygrad as ag
 from arraygrad.autograd import Function
+from arraygrad.scipy._conjugates import conj
 from arraygrad.scipy._declare import REGISTRY, formulas, parsed, raw
-from arraygrad.scipy.special._chapter import NAMES, composition_of, conj, declare
+from arraygrad.scipy.special._chapter import NAMES, composition_of, declare
 from arraygrad.scipy.special._hypergeometric import check_2f1_slope
 
 __all__ = []

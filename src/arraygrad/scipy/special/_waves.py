@@ -1,7 +1,7 @@
 """Functions that come with their own derivative, solutions of a differential equation; integrals of Bessel functions.
 
-May import: arraygrad, scipy._declare, scipy._guards, scipy.special._bessel, scipy.special._chapter, numpy,
-SciPy. "DLMF" is the NIST Digital Library of Mathematical Functions, by equation.
+May import: arraygrad, scipy._conjugates, scipy._declare, scipy._guards, scipy.special._bessel, scipy.special._chapter,
+numpy, SciPy. "DLMF" is the NIST Digital Library of Mathematical Functions, by equation.
 
 SciPy returns the function and its derivative. The derivative of the one is the other; that of the other follows from
 the differential equation, so that gradients have derivatives of every order.
@@ -13,10 +13,11 @@ import numpy as np
 from scipy import special
 
 import arraygrad as ag
+from arraygrad.scipy._conjugates import conj
 from arraygrad.scipy._declare import formulas, once, raw, refused
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.special._bessel import over_argument, struve_over
-from arraygrad.scipy.special._chapter import NAMES, conj, declare
+from arraygrad.scipy.special._chapter import NAMES, declare
 
 __all__ = []
 

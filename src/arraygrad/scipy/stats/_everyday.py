@@ -20,7 +20,7 @@ from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import REGISTRY
 from arraygrad.scipy._everyday import Agreeing, declared_gradient, everyday, gradient_of, named_rule
 from arraygrad.scipy.stats import _continuous, _discrete  # noqa: F401 (declare what is served here)
-from arraygrad.scipy.stats._univariate import FAMILIES, MASSES
+from arraygrad.scipy.stats._univariate import FAMILIES, MASSES, is_deep
 
 __all__ = []
 
@@ -162,6 +162,8 @@ def _tail_rule(name, method, key, family):
         y, scale = points
         shapes = [bound[one] for one in family.keys]
         if method.startswith("log"):
+            if np.any(is_deep(ans)):
+                return None
             found = sign * g * np.exp(dist._logpdf(y, *shapes) - ans) / scale
         else:
             found = sign * g * dist._pdf(y, *shapes) / scale

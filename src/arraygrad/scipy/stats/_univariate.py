@@ -39,7 +39,17 @@ from arraygrad.scipy._incomplete import log_other, moved_end, signed, with_densi
 from arraygrad.scipy._quadrature import RELATIVE, tail_of_density
 from arraygrad.scipy.stats._summaries_of_laws import Law, add_summaries, integrals, sums, with_scale
 
-__all__ = ["FAMILIES", "MASSES", "OBJECTS", "Distribution", "Frozen", "continuous", "discrete", "measured"]
+__all__ = [
+    "FAMILIES",
+    "MASSES",
+    "OBJECTS",
+    "Distribution",
+    "Frozen",
+    "continuous",
+    "discrete",
+    "is_deep",
+    "measured",
+]
 
 # Name in scipy.stats -> Distribution, or our other objects with methods.
 OBJECTS: dict = {}
@@ -531,21 +541,85 @@ class _Family:
             # The formula in the shapes has another constant where they do not count.
             with np.errstate(invalid="ignore"):
                 tail = tail + np.nan_to_num(known - np.asarray(raw(tail)), nan=0.0, posinf=0.0, neginf=0.0)
-            return sign * self.density(y, shapes, tail)
+            deep = is_deep(known)
+            if not np.any(deep):
+                return sign * self.density(y, shapes, tail)
+            return ag.where(deep, self._far_slope(y, shapes, deep), sign * self._near(y, shapes, tail, deep))
 
         return slope
+
+    def _far_slope(self, y, shapes, deep):
+        """The slope in y of the logarithm of a tail, where that is far below zero: u - u' / u, u that of the density.
+
+        The tail is the density over its hazard h, and h' = h (u - h) for the lower one: u - u' / u is the second
+        iterate, off by the order of (u' / u^2)^2. The difference of both logarithms would have no digits left there.
+        """
+        y = ag.where(deep, y, self._middle(shapes))
+        y = y if y.requires_grad else y.detach().requires_grad_()
+        ones = np.ones(y.shape)
+
+        def of_density(given):
+            (found,) = gradients_of_composition(lambda inner: self.logpdf(inner[0], *shapes), ones, given)
+            return given[0] * 0.0 if found is None else found
+
+        slope = of_density([y])
+        (bent,) = gradients_of_composition(of_density, ones, [y])
+        return slope if bent is None else slope - bent / ag.where(deep, slope, 1.0)
+
+    def _middle(self, shapes):
+        middle = self.dist.ppf(0.7, *[np.asarray(raw(s), dtype=float) for s in shapes])
+        return np.where(np.isfinite(middle), middle, 0.5)
+
+    def _near(self, y, shapes, less, deep):
+        """`density`, with harmless values where another formula is chosen."""
+        return self.density(ag.where(deep, self._middle(shapes), y), shapes, ag.where(deep, 0.0, less))
+
+    def _more(self, method, ans, bound):
+        """What SciPy's value in double precision has more than `ans`, where that is far below zero.
+
+        SciPy computes with the precision of the arguments, also where its result has more.
+        """
+        value = np.asarray(raw(ans), dtype=np.float64)
+        far = np.asarray(value < _FAR) & np.isfinite(value)
+        more = np.zeros(value.shape)
+        if np.any(far):
+            plain = {key: np.asarray(raw(v), dtype=np.float64) for key, v in bound.items()}
+            plain = {key: np.broadcast_to(v, value.shape)[far] for key, v in plain.items()}
+            with np.errstate(all="ignore"):
+                more[far] = np.nan_to_num(
+                    getattr(self.dist, method)(**plain) - value[far], nan=0.0, posinf=0.0, neginf=0.0
+                )
+        return more
+
+    def _in_double(self, pull, g, ans, tensors, at, bound):
+        """What `pull` gives of numbers in double precision, in the precision of the arguments."""
+        wide = [t.astype(np.float64) for t in tensors]
+        found = pull(g.astype(np.float64), ans.astype(np.float64), wide, at, _with_named(bound, at, wide))
+        return [None if f is None else f.astype(t.dtype) for f, t in zip(found, tensors, strict=True)]
 
     def of_tail(self, method):
         sign = 1.0 if method.endswith("cdf") else -1.0
         logs = method.startswith("log")
 
         def pull(g, ans, tensors, at, bound):
+            if logs and raw(ans).dtype == np.float32 and np.any(raw(ans) < _FAR):
+                return self._in_double(pull, g, ans, tensors, at, bound)
             bound = _with_named(bound, at, tensors)
             y, shapes, scale, inside, mark, end, inner = self._standard(bound)
             less = ag.log(scale)
+            deep = np.asarray(False)
             if logs:
+                more = self._more(method, ans, bound)
+                if np.any(more):
+                    ans = ans + more
                 less = less + ag.where(inside, ans, 0.0)
-            slope = ag.where(inside, g, 0.0) * (sign * ag.where(inside, self.density(y, shapes, less), 1.0) * mark)
+                deep = inside & is_deep(raw(ans))
+            if np.any(deep):
+                near = sign * self._near(y, shapes, less, deep)
+                slope = ag.where(deep, self._far_slope(y, shapes, deep) / scale, near)
+            else:
+                slope = sign * self.density(y, shapes, less)
+            slope = ag.where(inside, g, 0.0) * (ag.where(inside, slope, sign) * mark)
 
             # At an end of a fixed support the tails are 0 and 1 for all shapes, at one that moves log(0) has no slope.
             value = np.asarray(raw(ans))
@@ -587,6 +661,15 @@ class _Family:
             return [found[key] if key in found else located[key]() for key, _ in at]
 
         return pull
+
+
+# Below these the difference of a log-density and a log-tail has too few digits, in double and in single precision.
+_DEEP, _FAR = -1e6, -100.0
+
+
+def is_deep(log_tail):
+    log_tail = np.asarray(log_tail)
+    return np.asarray((log_tail < _DEEP) & np.isfinite(log_tail))
 
 
 def _still(y):
