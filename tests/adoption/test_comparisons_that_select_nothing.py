@@ -383,6 +383,42 @@ def test_search_beside_a_tolerance_is_told(search, a):
     assert told(lambda: ag.grad(lambda a: a + search(a))(a))[1]
 
 
+# What decides a bisection for a root of v -> whether the root lies below: sizes that are compared with a bound, too.
+DECIDING = {
+    "cut off": lambda v, a: max(v, 0.0 * a) > 1e-9,
+    "cut off on the other side": lambda v, a: not max(-v, 0.0 * a) > 1e-9,
+    "cut off and squared": lambda v, a: max(v, 0.0 * a) ** 2 > 1e-9,
+    "bound on the left": lambda v, a: 1e-9 < max(v, 0.0 * a),
+    "exponential": lambda v, a: math.exp(min(20.0 + 0.0 * a, v)) > 1.0,
+    "smooth": lambda v, a: (math.sqrt(v * v + 1e-12) + v) / 2 > 1e-9,
+}
+FROM = {
+    "constants": lambda a, k: (0.0, 10.0),
+    "other constants each time": lambda a, k: (0.0, 10.0 + k),
+    "the argument": lambda a, k: (0.0 * a, 5.0 * a),
+    "near": lambda a, k: (1.0, 3.0),
+}
+
+
+@pytest.mark.parametrize(("below", "ends"), list(itertools.product(DECIDING, FROM)))
+@pytest.mark.parametrize("times", [1, 2, 5])
+def test_searches_by_sizes_are_told(below, ends, times):
+    def f(a):
+        total = a
+        for k in range(times):
+            lo, hi = FROM[ends](a, k)
+            for _ in range(30):
+                m = (lo + hi) / 2
+                if DECIDING[below](m * m - a * (1 + 0.1 * k), a):
+                    hi = m
+                else:
+                    lo = m
+            total = total + hi
+        return total
+
+    assert told(lambda: ag.grad(f)(2.3))[1]
+
+
 # -- integrals by halving ----------------------------------------------------------------------------------------------
 
 
