@@ -1,9 +1,10 @@
 """Samples of scipy.integrate.
 
-May import: numpy, scipy_samples.
+May import: numpy, scipy_samples, SciPy.
 """
 
 import numpy as np
+import scipy.stats
 from scipy_samples import M, sample, spread
 
 Y, X8 = spread(8, seed=1), np.cumsum(spread(8, seed=2))
@@ -87,6 +88,16 @@ sample("integrate.cubature", np.array([0.1, 0.3]), np.array([1.2, 2.0]), 0.8, **
 sample("integrate.cubature", 0.8, **TIGHT, call=lambda f, p: f(
     lambda x: np.stack([box(x, p), box(x, 2.0 * p)], -1), [0.0, 0.0], [1.0, 2.0], rule="genz-malik",
     rtol=1e-6).estimate)  # fmt: skip
+
+
+def points():
+    return scipy.stats.qmc.Halton(2, rng=3)
+
+
+sample("integrate.qmc_quad", np.array([0.1, 0.3]), np.array([1.2, 2.0]), 0.8, **TIGHT, call=lambda f, a, b, p: tuple(f(
+    lambda x: box(np.stack([x[0], x[1]], -1), p), a, b, n_points=32, n_estimates=3, qrng=points())))  # fmt: skip
+sample("integrate.qmc_quad", 0.8, 0.4, **TIGHT, call=lambda f, p, b: f(
+    lambda x: np.exp(-p * x[0] * x[1]), [0.0, b], [-1.0, 2.0 * b], n_points=32, qrng=points()).integral)  # fmt: skip
 sample("integrate.tanhsinh", 0.2, np.array([1.1, 1.7]), 0.8, np.array([1.2, 0.4]), **TIGHT,
        call=lambda f, a, b, p, q: f(
            lambda x, p, q: np.exp(-p * x) * np.sin(q * x), a, b, args=(p, q)).integral)  # fmt: skip

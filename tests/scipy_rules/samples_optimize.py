@@ -24,6 +24,10 @@ sample("optimize.newton", np.array([1.3, 1.7]), 2.2, **HOW,
        call=lambda f, a, b: f(cubic, np.ones(2), args=(a, b), tol=1e-13))  # fmt: skip
 sample("optimize.root_scalar", 1.3, 2.2, **HOW,
        call=lambda f, a, b: f(cubic, args=(a, b), bracket=(0.0, 3.0), xtol=1e-13).root)  # fmt: skip
+sample("optimize.elementwise.find_root", np.array([1.3, 1.7]), 2.2, **HOW,
+       call=lambda f, a, b: f(cubic, (0.0, 3.0), args=(a, b)).x)  # fmt: skip
+sample("optimize.elementwise.find_root", 1.3, np.array([[2.2], [2.9]]), **HOW, call=lambda f, a, b: f(
+    lambda x, b: cubic(x, a, b), (np.zeros(2), 3.0), args=(b,)).x)  # fmt: skip
 
 
 def system(x, a):
@@ -46,6 +50,13 @@ sample("optimize.minimize", np.array([0.8, 1.6]), loose=1e-5, step=1e-2, rtol=1e
        call=lambda f, a: f(lambda x: bowl(x, a), np.zeros(2), bounds=[(None, 0.4), (0.0, None)]).x)  # fmt: skip
 sample("optimize.minimize_scalar", 0.8, loose=1e-6, step=1e-2, rtol=1e-4, rtol2=1e-3,
        call=lambda f, a: f(lambda x, a: (x - a) ** 2 + 0.1 * x**4, args=(a,), tol=1e-12).x)  # fmt: skip
+sample("optimize.elementwise.find_minimum", np.array([0.8, 1.7]), loose=1e-6, step=1e-2, rtol=1e-4, rtol2=1e-3,
+       call=lambda f, a: (lambda r: (r.x, r.f_x))(f(
+           lambda x, a: (x - a) ** 2 + 0.1 * x**4, (-1.0, 0.4, 3.0), args=(a,))))  # fmt: skip
+sample("optimize.elementwise.bracket_root", np.array([1.3, 1.7]), 2.2, **HOW,
+       call=lambda f, a, b: f(cubic, 0.1, args=(a, b)).f_bracket)  # fmt: skip
+sample("optimize.elementwise.bracket_minimum", np.array([0.8, 1.7]), **HOW, call=lambda f, a: f(
+    lambda x, a: (x - a) ** 2 + 0.1 * x**4, 0.1, args=(a,)).f_bracket)  # fmt: skip
 T = np.linspace(0.0, 2.0, 7)
 
 

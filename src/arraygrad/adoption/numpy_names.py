@@ -2,8 +2,8 @@
 
 May import: adoption.builtin_answers, adoption.either, adoption.exchange, adoption.objects, adoption.scalar_names,
 adoption.table, adoption.testing_names, adoption.text_names, adoption.of_lists, core.inplace, core.number_lists,
-core.constructors, core.tensor, interop.transfer, numpy_api.arrays, numpy_api.loops, numpy_api.rearranging,
-numpy_api.records, numpy.
+core.constructors, core.tensor, interop.transfer, numpy_api.arrays, numpy_api.handlers, numpy_api.loops,
+numpy_api.rearranging, numpy_api.records, numpy.
 """
 
 import collections
@@ -25,6 +25,7 @@ from arraygrad.adoption.table import (
     CALLED,
     CREATORS,
     LIKE,
+    MAKERS,
     SCALAR_TYPES,
     STAND_IN_MODULES,
     stand_in,
@@ -40,6 +41,7 @@ from arraygrad.core.number_lists import joined_numbers
 from arraygrad.core.tensor import Tensor
 from arraygrad.interop.transfer import to_backend
 from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors, of_objects
+from arraygrad.numpy_api.handlers import is_of_python
 from arraygrad.numpy_api.loops import Broadcast, Enumerated
 from arraygrad.numpy_api.rearranging import Vectorize, as_strided, asarray_chkfinite, require
 from arraygrad.numpy_api.records import fromarrays
@@ -419,6 +421,17 @@ def _of_lists(function, name):
     return of_lists.Function(function, name in _OF_RANGES, name in _OF_SEQUENCES)
 
 
+@functools.wraps(numpy.frompyfunc)
+def _frompyfunc(*args, **kwargs):
+    made = numpy.frompyfunc(*args, **kwargs)
+    return of_lists.Ufunc(made) if is_on() else made
+
+
+def _ufunc_of_python(value):
+    """(it, what stands in for it) of a ufunc that numpy.frompyfunc has made, None of anything else."""
+    return (value, of_lists.Ufunc(value)) if type(value) is numpy.ufunc and is_of_python(value) else None
+
+
 # -- the names ---------------------------------------------------------------------------------------------------------
 
 
@@ -433,6 +446,7 @@ def _creation():
     found[numpy.full_like] = _full_like
     found[numpy.fromiter] = _fromiter
     found[numpy.vectorize] = Vectorize
+    found[numpy.frompyfunc] = _frompyfunc
     found[numpy.require] = _checked(numpy.require, require)
     found[numpy.asarray_chkfinite] = _checked(numpy.asarray_chkfinite, asarray_chkfinite)
     return found
@@ -453,6 +467,7 @@ def install():
     of_lists.install(stand_in)
     for real, other in CREATION.items():
         stand_in(real, other)
+    MAKERS.append(_ufunc_of_python)
     Vectorize.recordable = staticmethod(lambda made: _recordable(made) if makes_tensors() else made)
     stand_in(numpy.isscalar, _isscalar)
     stand_in(numpy.block, _array_of(numpy.block))

@@ -2,7 +2,7 @@
 
 May import: adoption.exchange, adoption.bindings, adoption.code, adoption.identity_comparisons, adoption.namespaces,
 adoption.stand_ins, adoption.polynomial_names, adoption.rewritten, adoption.scipy_names, adoption.table,
-adoption.text_names, adoption.written, autograd.instructions, the standard library, numpy.
+adoption.text_names, adoption.vectorized_classes, adoption.written, autograd.instructions, the standard library, numpy.
 
 Note [What adoption reaches]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -61,6 +61,7 @@ from arraygrad.adoption.scipy_names import load, methods_of
 from arraygrad.adoption.stand_ins import pair_of
 from arraygrad.adoption.table import stands_for
 from arraygrad.adoption.text_names import load as load_readers
+from arraygrad.adoption.vectorized_classes import METHODS
 from arraygrad.adoption.written import without_parameters, written
 from arraygrad.autograd.instructions import forget_steps
 
@@ -456,6 +457,8 @@ class _Search:
             self.places.append(place)
 
     def _class(self, cls):
+        if numpy.vectorize in cls.__mro__[1:]:
+            self.places += [Patch.of(*method) for method in METHODS]
         for base in cls.__mro__[:-1]:
             for namespace in _homes(base):
                 if adoptable(namespace):

@@ -195,6 +195,8 @@ def told(error, expression, libraries, entered=""):
         return f"A {kind} has no arithmetic, in a plain call either ({text}): {way}, and compute with that."
     if text.startswith("numpy.ma.MaskedArray can't be differentiated"):
         return f"{MASKED}{_NUMBER}"
+    if re.match(r"numpy\.matrix can't be differentiated|Tensor\.view\(", text):
+        return text  # with the line
     if "__array__ method not producing an array" in text:
         return f"{_OF_OBJECTS.format(_ADOPTED)}{_NUMBER}"
     found = re.search(r"(__\w+__) returned non-\w+ \(type arraygrad\.", text)

@@ -27,6 +27,15 @@
 # constant, and the gradient through it is lost. So a comparison for equality whose answer is that all elements are
 # equal is told to `_equal`, which knows what else may be equal (autograd/stale_caches.py). So is a size that is exactly
 # zero and is compared with a bound, `abs(x - self.last) > 1e-9`, to `_near`.
+#
+# Note [Sizes and bounds]
+# ~~~~~~~~~~~~~~~~~~~~~~~
+# A tolerance is a comparison, too: `abs(new - x) > 1e-12` in a loop that solves one equation after the other. Each time
+# the size falls below the bound, and nothing is selected by that. A search is another thing in all that one sees here:
+# the size comes close to the bound; or it jumps below and above it by turns, and is smaller above it from time to time.
+# So `bounded` says of all comparisons at a place, of numbers: the bounds are positive and about equal, no size is
+# negative, it jumps below the bound by a quarter at least, it grows nowhere below it, and above the bound it begins
+# anew with more than it had there before. `restarts` counts these beginnings.
 import numpy
 
 from cpython.object cimport PyObject
@@ -119,6 +128,8 @@ cdef class Decided:
         That of the dtype that is compared.
     largest : array or None
         The largest differences of those that `approach` has looked at, of each element.
+    bounded, restarts : bool, int
+        Note [Sizes and bounds].
     several : bool
         Whether several elements are compared at once.
     """
@@ -127,7 +138,8 @@ cdef class Decided:
     cdef readonly Py_ssize_t count, stride
     cdef readonly list first, last, recent
     cdef readonly dict recorded
-    cdef readonly bint ignored, several
+    cdef readonly bint ignored, several, bounded
+    cdef readonly Py_ssize_t restarts
     cdef readonly double epsilon
     cdef readonly object line, held, failed, largest
     cdef object outcome         # whether the last one said what the first one did
@@ -136,6 +148,9 @@ cdef class Decided:
     cdef Py_ssize_t next        # at this one, a block of values is looked at
     cdef bint paused            # only blocks of values are kept
     cdef bint asked
+    cdef bint swapped           # the bound is the left operand
+    cdef double bound           # the first one
+    cdef double size, before    # in units of the bound: the last one; the last one above it, before those below
 
     cdef int forget(self) except -1:
         self.first, self.last, self.recent, self.recorded = [], [], [], {}
@@ -312,6 +327,8 @@ cdef int note(object frame, object a, object b, object result, object axis) exce
         place.start = IGNORED_OF_SEVERAL if place.several else IGNORED
         place.stride = 1 + (size - 1) // LARGE if size else 1
         place.held = place.failed = False
+        place.bounded = not place.several and axis is None
+        place.size = -1.0
         place.epsilon = epsilon_of(a if isinstance(a, TensorBase) else b)
         place.ignored = is_ours(module_of(frame))
         place.forget()
@@ -320,6 +337,8 @@ cdef int note(object frame, object a, object b, object result, object axis) exce
     if place.ignored:
         return 0
     note_outcome(place, result)
+    if place.bounded:
+        place.bounded = note_size(place, a, b)
     if place.count <= place.start:
         return 0
     if place.count >= ASKED and not place.asked:
@@ -356,6 +375,41 @@ cdef int note_outcome(Decided place, object result) except -1:
     if place.outcome is None:
         place.chosen = None
     return 0
+
+
+cdef bint note_size(Decided place, object a, object b) except -1:
+    """Whether a size and a bound are compared here still: Note [Sizes and bounds]."""
+    cdef double x = 0.0, bound = 0.0, size, last = place.size
+    if not read(a, &x) or not read(b, &bound):
+        return False
+    if last < 0.0:              # the first one
+        place.swapped = x < bound if requires(a) and requires(b) else requires(b)
+        place.bound = x if place.swapped else bound
+    if place.swapped:
+        x, bound = bound, x
+    if not 0.25 * place.bound <= bound <= 4.0 * place.bound or not bound > 0.0 or not x >= 0.0:
+        return False
+    place.size = size = x / bound
+    if size <= 1.0:
+        if last > 1.0:
+            place.before = last
+            return size <= 0.75 * last
+        return last < 0.0 or size <= last
+    if 0.0 <= last <= 1.0:
+        place.restarts += 1
+        return size > place.before
+    return True
+
+
+cdef bint read(object x, double* number) except -1:
+    cdef TensorBase t
+    if is_tensor(x):
+        t = <TensorBase>x
+        return not t.value.meta.ndim and (<Backend>t.value.meta.ops).read_number(t.value.raw, number)
+    if isinstance(x, (float, int, numpy.floating)):
+        number[0] = x
+        return True
+    return False
 
 
 cdef double epsilon_of(object x) except -1:

@@ -410,7 +410,9 @@ cdef class Tensor(TensorBase):
         if self.value.meta.size != 1:
             raise ValueError(f"The truth value of an array with {self.value.meta.size} elements is ambiguous. "
                              "Use t.any() or t.all(); to choose element by element arraygrad.where(condition, a, b); "
-                             "to join conditions of elements (a) & (b), (a) | (b) and ~a for `and`, `or` and `not`")
+                             "to join conditions of elements (a) & (b), (a) | (b) and ~a for `and`, `or` and `not`; "
+                             "to find an array among others, as `in`, index() and remove() of a list do by ==, "
+                             "any(t is other for other in others)")
         looked_at(self, "bool")
         return bool(self.value.raw)
 

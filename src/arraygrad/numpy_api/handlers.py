@@ -29,7 +29,7 @@ from arraygrad.numpy_api.overlaps import refuse_overlap
 from arraygrad.numpy_api.plainly import adopting, are_plain, computed_plainly, implementation, plain_call, stand_in_of
 from arraygrad.ops import OPS
 
-__all__ = ["array_function", "array_ufunc", "handlers", "numpy_name", "ufuncs"]
+__all__ = ["array_function", "array_ufunc", "handlers", "is_of_python", "numpy_name", "ufuncs"]
 
 # What a ufunc call may say without changing what is computed.
 _HARMLESS = {
@@ -91,7 +91,7 @@ def _ufunc(ufunc):
     return function
 
 
-def _is_of_python(ufunc):
+def is_of_python(ufunc):
     """Whether numpy.frompyfunc has made a ufunc: it knows objects alone."""
     return (
         type(ufunc) is numpy.ufunc
@@ -124,7 +124,7 @@ def array_ufunc(ufunc, method, inputs, kwargs):
             _write(_name(ufunc), out, apply_op(op, read_apart(inputs, (out,))))
             return out
     function = _ufunc(ufunc)
-    if function is None and "out" not in kwargs and _is_of_python(ufunc):
+    if function is None and "out" not in kwargs and is_of_python(ufunc):
         from arraygrad.numpy_api.rearranging import of_python_function
 
         return of_python_function(ufunc, method, inputs, kwargs)

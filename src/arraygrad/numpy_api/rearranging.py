@@ -265,9 +265,26 @@ def asarray_chkfinite(a, dtype=None, order=None):
 # For `arraygrad.numpy` and code that is given that namespace: NumPy offers no protocol for these two.
 
 
+# NumPy's own, while adoption has another one there: see `of_a_derived_class`.
+_call = numpy.vectorize.__call__
+
+
+class _CountsAsNumpys(type):
+    """The type of a class whose instances NumPy's are, and those of classes that a program derives from it."""
+
+    def __instancecheck__(cls, obj):
+        return isinstance(obj, numpy.vectorize) or super().__instancecheck__(obj)
+
+    def __subclasscheck__(cls, other):
+        return issubclass(other, numpy.vectorize) or super().__subclasscheck__(other)
+
+
 @implements("vectorize")
-class Vectorize:
-    """numpy.vectorize for Tensors: the function is called once per element, and its results are stacked, recorded."""
+class Vectorize(metaclass=_CountsAsNumpys):
+    """numpy.vectorize for Tensors: the function is called once per element, and its results are stacked, recorded.
+
+    A class that a program derives from numpy.vectorize asks for its methods by name, `np.vectorize.__init__(self, f)`.
+    """
 
     @staticmethod
     def recordable(made):
@@ -275,6 +292,9 @@ class Vectorize:
         return made
 
     def __init__(self, pyfunc=numpy._NoValue, otypes=None, doc=None, excluded=None, cache=False, signature=None):
+        if isinstance(self, numpy.vectorize):
+            numpy.vectorize.__init__(self, pyfunc, otypes, doc, excluded, cache, signature)
+            return
         self._plain = numpy.vectorize(pyfunc, otypes, doc, excluded, cache, signature)
         if pyfunc is not numpy._NoValue:  # else a decorator with options, which is called with the function
             self._decorate(pyfunc)
@@ -302,14 +322,16 @@ class Vectorize:
             setattr(self._plain, name, value)
 
     def __call__(self, *args, **kwargs):
+        if isinstance(self, numpy.vectorize):
+            return of_a_derived_class(self, *args, **kwargs)
         plain = self._plain
         function = plain.pyfunc
         if function is numpy._NoValue:
-            plain(*args, **kwargs)
+            _call(plain, *args, **kwargs)
             self._decorate(plain.pyfunc)
             return self
         if plain.signature is not None and backend_among((*args, *kwargs.values())) is None:
-            return self.recordable(plain(*args, **kwargs))
+            return self.recordable(_call(plain, *args, **kwargs))
         if kwargs or plain.excluded:
             function, args = self._of_positions(args, kwargs)
         if plain.signature is not None:
@@ -336,7 +358,7 @@ class Vectorize:
         if not any(isinstance(part, Tensor) for part in parts):
             told = iter(firsts + results)  # NumPy makes an array of them
             places = numpy.arange(len(results)).reshape(shape)
-            return self._as_given(numpy.vectorize(lambda place: next(told), otypes)(places), args)
+            return self._as_given(_call(numpy.vectorize(lambda place: next(told), otypes), places), args)
         rows = [row if isinstance(row, tuple) else (row,) for row in results]
         if otypes is None:
             looked_at = firsts[0] if isinstance(firsts[0], tuple) else (firsts[0],)
@@ -412,7 +434,15 @@ class Vectorize:
     def _plain_of(self, arrays):
         """NumPy's result, of arguments without elements: it does not call the function."""
         plain = self._plain
-        return numpy.vectorize(plain.pyfunc, plain.otypes, signature=plain.signature)(*[host(a) for a in arrays])
+        empty = numpy.vectorize(plain.pyfunc, plain.otypes, signature=plain.signature)
+        return _call(empty, *[host(a) for a in arrays])
+
+
+def of_a_derived_class(plain, *args, **kwargs):
+    """`numpy.vectorize.__call__` of an object of numpy.vectorize or a class derived from it."""
+    if plain.pyfunc is numpy._NoValue:
+        return _call(plain, *args, **kwargs)
+    return Vectorize.of(plain)(*args, **kwargs)
 
 
 def of_python_function(ufunc, method, inputs, kwargs):

@@ -77,7 +77,7 @@ HAS_NONE = {
         _RANDOM: "clarkson_woodruff_transform",
     },
     "signal": {"counts, or values that jump": "unique_roots"},
-    "integrate": {_RANDOM: "qmc_quad"},
+    "integrate": {},
     "optimize": {_SEARCH: "bracket line_search check_grad", "counts, or values that jump": "milp"},
     "interpolate": {"counts, or values that jump": "generate_knots"},
     "spatial": {"counts, or values that jump": "Delaunay"},

@@ -1,7 +1,7 @@
 """Results of searches by comparisons: seen in what a tracked program compared, and told.
 
-May import: autograd.stale_caches, autograd.source_locations, core.decisions, core.tensor, engine.engine, engine.node,
-the standard library, numpy.
+May import: autograd.flow_of_names, autograd.source_locations, autograd.stale_caches, core.decisions, core.tensor,
+engine.engine, engine.node, the standard library, numpy.
 
 What is noted is said in Note [Decisions of a program] in core/decisions.pyx. A place is a search if
 (1) both outcomes occurred: a test that ends a loop has one outcome until its last;
@@ -18,10 +18,12 @@ power of 1 / d that s / log(1 / d) grows by, and for GROWTH.
 (5) What min(a, b) gives as a value has the derivative of the smaller: the steps of a dynamic program are none of a
 search, unless the program compares what they gave. So it is with branches that give what their test compares, as a
 limiter of slopes does: `if abs(a) < abs(b): return a`, `return b`.
-(6) A size that is compared with a constant ends an iteration: `while abs(step) > 1e-8`. Where several iterations come
-to their ends at one place, both outcomes occur. A size never passes through zero, so the two sides approach each other
-only if their difference becomes small beside the constant too.
+(6) A size that jumps below a bound ends an iteration: `while abs(step) > 1e-8`. Where several iterations come to their
+ends at one place, both outcomes occur, and nothing is selected: Note [Sizes and bounds] in core/decisions.pyx.
 (7) `x == 0` asks for a point, beside which it says the same on both sides.
+(8) A branch may bind local names that decide nothing which the function returns, stores or calls: a root that is shown.
+(9) An integral by ever smaller parts keeps all of them: where the difference of a coarse and a fine value is large, the
+function returns the sum of what it gives for the parts, else the fine one.
 Guarded by tests/adoption/test_own_searches.py.
 """
 
@@ -32,6 +34,7 @@ from typing import NamedTuple
 
 import numpy
 
+from arraygrad.autograd.flow_of_names import reach
 from arraygrad.autograd.source_locations import parsed, short, source_of, syntax_of_function
 from arraygrad.autograd.stale_caches import tell_equal, tell_near
 from arraygrad.core.decisions import set_criteria, set_equality
@@ -67,7 +70,7 @@ def searches(places, edges):
         Those of the differentiated arguments.
     """
     found = [place for place in places if _is_search(place, edges)]
-    return [place for place in found if not (_gives_a_value(place) or _gives_what_it_compares(place))]
+    return [place for place in found if not any(ask(place) for ask in _NO_SEARCHES)]
 
 
 def told(place):
@@ -79,7 +82,11 @@ def told(place):
 
 
 def _is_search(place, edges):
-    if place.ignored or place.count < (MANY_OF_SEVERAL if place.several else MANY):
+    if (
+        place.ignored
+        or (place.bounded and place.restarts)
+        or place.count < (MANY_OF_SEVERAL if place.several else MANY)
+    ):
         return False
     values = _differences([*place.first, *place.last])
     if values is None:
@@ -88,10 +95,8 @@ def _is_search(place, edges):
     for i, margins in enumerate(place.recent, len(values) - len(place.recent)):
         recorded[i] = margins
     starts, ends = _ends(values, place.largest)
-    if _has_constant_side(recorded):
-        if _asks_for_a_point(place):
-            return False
-        ends = numpy.maximum(ends, _beside_the_bound(place, recorded, ends * starts))
+    if _has_constant_side(recorded) and _asks_for_a_point(place):
+        return False
     near = numpy.flatnonzero((ends <= SHRUNK) & (starts > 0.0) & (starts < numpy.inf))
     if place.held is not None:
         both = numpy.ravel(numpy.logical_and(place.held, place.failed))
@@ -136,19 +141,6 @@ def _is_recorded(side):
 def _has_constant_side(recorded):
     """Whether what is compared is compared with constants each time."""
     return all(_is_recorded(a) != _is_recorded(b) for margins in recorded.values() for a, b in margins)
-
-
-def _beside_the_bound(place, recorded, differences):
-    """Differences of sizes from the constant that they are compared with, in parts of that (6); 0.0 of other values."""
-    noted = [*place.first, *place.last]
-    of = {_is_recorded(margins[0][0]) for margins in recorded.values()}
-    if len(of) != 1 or any(len(margins) != 1 for margins in noted):
-        return 0.0
-    size, bound = (0, 1) if of.pop() else (1, 0)
-    bounds = {float(b.item()) if b.size == 1 else 0.0 for b in [_raw(margins[0][bound]) for margins in noted]}
-    if len(bounds) != 1 or min(bounds) <= 0.0 or not all(numpy.all(_raw(m[0][size]) >= 0.0) for m in noted):
-        return 0.0
-    return differences / bounds.pop()
 
 
 def _asks_for_a_point(place):
@@ -285,7 +277,9 @@ def _run(roots, seeds, edges):
 
 
 def selects(frame):
-    """Whether the branches that a frame decides between give names other values than indices."""
+    """Whether the branches that a frame decides between give names other values than indices, or not all parts (9)."""
+    if _keeps_all_parts(frame):
+        return False
     kinds = set()
     places = _moved(frame.f_code, frame.f_lineno)
     for name in places.names:
@@ -312,7 +306,7 @@ class _Places(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def _moved(code, line):
-    """The _Places of the innermost if of a line."""
+    """The _Places of the innermost if, or of the while, of a line."""
     tree, first = syntax_of_function(code)
     if tree is None:
         return _Places((), ())
@@ -323,7 +317,7 @@ def _moved(code, line):
         if isinstance(node, (ast.If, ast.IfExp)) and node.test.lineno <= at <= node.test.end_lineno
     ]
     if not found:
-        return _Places((), ())
+        return _walked(tree, at)
     node = found[-1]
     if isinstance(node, ast.IfExp):
         parts = [node.body, node.orelse]
@@ -335,7 +329,101 @@ def _moved(code, line):
     return _Places(_named(parts), _named(indices))
 
 
-# -- what is no search (5) ---------------------------------------------------------------------------------------------
+def _walked(tree, at):
+    """The same of a while: `while h > heights[i + 1]: i += 1`, which walks along what its test indexes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.While) and node.test.lineno <= at <= node.test.end_lineno and not node.orelse:
+            indices = [one.slice for one in ast.walk(node.test) if isinstance(one, ast.Subscript)]
+            return _Places(_named(node.body), _named(indices))
+    return _Places((), ())
+
+
+def _keeps_all_parts(frame):
+    """Whether a function gives the sum of what it gives for all parts, or a recorded value that was compared (9)."""
+    for difference, given in _divided(frame.f_code, frame.f_lineno):
+        values = [frame.f_locals.get(name) for name in given]
+        if given <= difference and all(isinstance(value, Tensor) and value.requires_grad for value in values):
+            return True
+    return False
+
+
+@functools.lru_cache(maxsize=256)
+def _divided(code, line):
+    """[(names in the difference whose size an if of a line compares, names in what is returned where it is small)]."""
+    tree, first = syntax_of_function(code)
+    if tree is None or not isinstance(tree.body[0], ast.FunctionDef):
+        return []
+    function, at = tree.body[0], line - first + 1
+    found = []
+    for block in [function.body, *[node.orelse for node in ast.walk(function) if isinstance(node, ast.If)]]:
+        for i, node in enumerate(block):
+            if not isinstance(node, ast.If) or not node.test.lineno <= at <= node.test.end_lineno:
+                continue
+            returned = [_returned(branch) for branch in (node.body, node.orelse or block[i + 1 :])]
+            whole = [_calls_added(value, function.name) > 1 for value in returned]
+            sizes = [call.args[0] for call in ast.walk(node.test) if isinstance(call, ast.Call) and len(call.args) == 1
+                     and getattr(call.func, "attr", getattr(call.func, "id", "")) in ("abs", "fabs")]  # fmt: skip
+            if sorted(whole) == [False, True] and len(sizes) == 1 and returned[whole.index(False)] is not None:
+                names = set(_named(sizes))
+                if isinstance(sizes[0], ast.Name):  # error = fine - coarse
+                    bound = [one.value for one in ast.walk(function) if isinstance(one, ast.Assign)
+                             and any(name in _named(one.targets) for name in names)]  # fmt: skip
+                    sizes = bound if len(bound) == 1 else []
+                    names.update(_named(sizes))
+                while sizes and isinstance(sizes[0], ast.BinOp) and isinstance(sizes[0].right, ast.Constant):
+                    sizes = [sizes[0].left]
+                small = returned[whole.index(False)]
+                coarse = _difference_of(sizes, function)
+                calls = [
+                    call for call in ast.walk(returned[whole.index(True)]) if _calls_added(call, function.name) == 1
+                ]
+                if _is_sum(small) and any(all(_is_given(call, i, function) for call in calls) for i in coarse):
+                    found.append((frozenset(names), frozenset(_named([small]))))
+    return found
+
+
+def _returned(statements):
+    """What a block without an if or a loop returns; None: that is not known."""
+    if not statements or not isinstance(statements[-1], ast.Return):
+        return None
+    return statements[-1].value if all(isinstance(one, ast.Assign) for one in statements[:-1]) else None
+
+
+def _calls_added(node, name):
+    """How many calls of a function of this name a sum has, which is nothing but a sum of these; 0 of anything else."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        parts = [_calls_added(part, name) for part in (node.left, node.right)]
+        return sum(parts) if all(parts) else 0
+    called = node.func if isinstance(node, ast.Call) else None
+    return int(getattr(called, "id", getattr(called, "attr", None)) == name)
+
+
+def _difference_of(sizes, function):
+    """The places of the function's parameters that are one side of a difference."""
+    if not sizes or not isinstance(sizes[0], ast.BinOp) or not isinstance(sizes[0].op, ast.Sub):
+        return []
+    sides = [getattr(side, "id", None) for side in (sizes[0].left, sizes[0].right)]
+    return [i for i, one in enumerate(function.args.args) if one.arg in sides]
+
+
+def _is_given(call, i, function):
+    """Whether a call of a function gives it something else for its parameter number `i` than it has itself."""
+    name = function.args.args[i].arg
+    at = i - isinstance(call.func, ast.Attribute)  # self
+    given = [*call.args[at : at + 1], *[one.value for one in call.keywords if one.arg == name]]
+    return len(given) == 1 and name not in _named(given) and not isinstance(given[0], ast.Starred)
+
+
+def _is_sum(node):
+    """Whether an expression has nothing but names and numbers, sums, and quotients and products with numbers."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        return _is_sum(node.left) and _is_sum(node.right)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+        return _is_sum(node.left) and isinstance(node.right, ast.Constant)
+    return isinstance(node, ast.Name)
+
+
+# -- what is no search (5, 8) ------------------------------------------------------------------------------------------
 
 
 def _gives_a_value(place):
@@ -362,6 +450,68 @@ def _gives_a_value(place):
             within += [part for node in asked for one in node.comparators for part in ast.walk(one)]
             return given.isdisjoint(_named(asked)) and not any(ast.dump(part) == text for part in within)
     return False
+
+
+def _decides_nothing(place):
+    """Whether a place is the test of an if, whose branches bind local names that decide nothing but what is shown."""
+    code = place.code
+    asked = parsed(source_of(code, place.at, {}))
+    tree, first = syntax_of_function(code)
+    if not isinstance(asked, ast.Compare) or tree is None or not isinstance(tree.body[0], ast.FunctionDef):
+        return False
+    nodes = [node for statement in tree.body[0].body for node in ast.walk(statement)]
+    if any(isinstance(node, _STORES) for node in nodes):
+        return False
+    if any(isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load) for node in nodes):
+        return False
+    text, line = ast.dump(asked), place.line - first + 1
+    branches = [node for node in nodes if isinstance(node, ast.If) and node.lineno <= line <= node.end_lineno]
+    for node in reversed(branches):
+        if any(ast.dump(part) == text for part in ast.walk(node.test)):
+            names = _bound([*node.body, *node.orelse])
+            return (
+                bool(names)
+                and names <= set(code.co_varnames) - set(code.co_cellvars)
+                and not any(_is_method_of(names, part) for part in nodes)
+                and not reach(names, [code], (code.co_name,))
+            )
+    return False
+
+
+# What stores values where the source of one function does not tell.
+_STORES = (ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.NamedExpr, ast.AsyncFunctionDef)
+_COMPUTING = frozenset(("abs", "float", "max", "min"))
+
+
+def _bound(statements):
+    """The names that statements bind; nothing where they do anything else."""
+    names = set()
+    for node in statements:
+        calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+        if any(getattr(call.func, "id", "") not in _COMPUTING for call in calls):
+            return set()
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+                    if not isinstance(part, ast.Name):
+                        return set()
+                    names.add(part.id)
+        elif isinstance(node, ast.If):
+            for inner in (node.body, node.orelse):
+                found = _bound(inner)
+                if inner and not found:
+                    return set()
+                names |= found
+        else:
+            return set()
+    return names
+
+
+def _is_method_of(names, node):
+    """Whether a node is a call of a method of what stands under one of the names."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    return not names.isdisjoint(_named([node.func.value]))
 
 
 def _gives_what_it_compares(place):
@@ -423,6 +573,8 @@ def _give_these(branches, compared, tree):
 def _named(nodes):
     return tuple({n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)})
 
+
+_NO_SEARCHES = (_gives_a_value, _gives_what_it_compares, _decides_nothing)
 
 set_criteria(selects, approach, factors, edge_of)
 set_equality(tell_equal, tell_near)

@@ -1,7 +1,7 @@
 """Integrals over boxes (`cubature`) whose gradients are integrals of the same kind.
 
-May import: arraygrad, core.tensor, implicit.common, scipy._declare, scipy._callbacks, scipy._guards, scipy.integrate,
-transforms, numpy, SciPy.
+May import: arraygrad, core.tensor, implicit.common, scipy._declare, scipy._callbacks, scipy._guards, scipy._values,
+scipy.integrate, transforms, numpy, SciPy.
 
 The box is mapped to the unit cube, so that limits are parameters of the integrand like all others. The gradient is
 taken over regions of its own: those that are fine enough for the value may miss where the derivative lives, as for
@@ -17,9 +17,10 @@ from scipy import integrate
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import raw_function
-from arraygrad.scipy._callbacks import lifted
+from arraygrad.scipy._callbacks import lifted, tracked
 from arraygrad.scipy._declare import REGISTRY, raw, ruled
 from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy._values import at_value, like_plain
 from arraygrad.scipy.integrate._chapter import CHAPTER
 from arraygrad.scipy.integrate._functions import LEIBNIZ, split
 from arraygrad.transforms.following import jvp, vjp
@@ -188,6 +189,39 @@ def _cubature(f, a, b, *, rule="gk21", rtol=1e-8, atol=0, max_subdivisions=10000
     if isinstance(result.estimate, Tensor) and result.estimate.requires_grad:  # estimates of regions have no gradient
         result.pop("regions", None) if hasattr(result, "pop") else delattr(result, "regions")
     return result
+
+
+@CHAPTER.composition("qmc_quad", "a b closure", "the mean at the same points")
+def _qmc_quad(func, a, b, *, n_estimates=8, n_points=1024, qrng=None, log=False):
+    name = "scipy.integrate.qmc_quad"
+    if log:
+        raise NotDifferentiable(f"arraygrad.{name}: log=False has derivatives")
+    f, parameters = lifted(name, func)
+    a, b = _tensor(a), _tensor(b)
+    low, high = np.broadcast_arrays(np.atleast_1d(raw(a)), np.atleast_1d(raw(b)))
+    size, calls = ag.asarray(b) - a, []
+
+    def called(x):
+        at = x
+        if tracked((a, b)):
+            column = (-1, *[1] * (np.ndim(x) - 1))
+            share = (x - low.reshape(column)) / (high - low).reshape(column)
+            at = ag.reshape(ag.asarray(a), column) + ag.reshape(size, column) * share
+        calls.append((np.shape(x), f(at, *parameters)))
+        return raw(calls[-1][1])
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = integrate.qmc_quad(called, low, high, n_estimates=n_estimates, n_points=n_points, qrng=qrng)
+    if not np.all(low != high):
+        raise NotDifferentiable(f"arraygrad.{name}: equal limits have no derivative here")
+    calls = calls[-n_estimates:]  # SciPy looks at the function before
+    if any(shape != (low.size, n_points) for shape, _ in calls):
+        raise NotDifferentiable(f"arraygrad.{name}: a function of arrays (len(a), n_points) has a derivative")
+    volume = ag.prod(ag.broadcast_to(size, low.shape))
+    found = ag.stack([volume * ag.mean(ag.asarray(values)) for _, values in calls])
+    error = ag.std(found, correction=1) / np.sqrt(n_estimates)
+    return type(result)(*[like_plain(at_value(*pair), pair[1]) for pair in zip((ag.mean(found), error), result,
+                                                                               strict=True)])  # fmt: skip
 
 
 def _tensor(limits):

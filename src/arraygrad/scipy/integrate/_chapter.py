@@ -12,7 +12,6 @@ __all__ = ["CHAPTER", "NAMES"]
 CHAPTER = Chapter("integrate", integrate)
 NAMES = CHAPTER.names
 CHAPTER.no_rule("it has no rule; discretise the problem and use arraygrad.implicit.root", "solve_bvp")
-CHAPTER.no_rule("its samples are random; use cubature or tanhsinh", "qmc_quad")
 CHAPTER.constants("lebedev_rule")
 CHAPTER.classes("the steps of a solver have no rule; solve_ivp(fun, (t0, t_bound), y0, args=...) has one",
                 "OdeSolver", "OdeSolution", "DenseOutput",

@@ -37,17 +37,16 @@ def _initial(y0):
     return y0 if raw(y0).dtype.kind in "fc" else ag.astype(y0, ag.float64)
 
 
-@CHAPTER.composition("solve_ivp", "y0 args", DISCRETE + "; events' times by the implicit function theorem")
+@CHAPTER.composition(
+    "solve_ivp", "t_span y0 t_eval args", DISCRETE + "; events' times by the implicit function theorem"
+)
 def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, events=None, vectorized=False,
                args=None, **options):  # fmt: skip
-    if tracked((t_span, t_eval)):
-        raise TypeError(
-            "arraygrad.scipy.integrate.solve_ivp: times require grad, but have no derivative here: solve over a scaled "
-            "time, with the length of the interval among args"
-        )
     args = () if args is None else bound("scipy.integrate.solve_ivp", args)
     f, parameters = lifted("scipy.integrate.solve_ivp", fun, args)
     f, y0 = array_function(f), _initial(y0)
+    if tracked(t_span[0]):  # what the solution is at the constant time: see `_step`
+        y0 = _step(lambda t, y: ag.asarray(f(t, y, *parameters)), t_span[0], float(raw(t_span[0])), y0)
     arguments = Arguments((y0, *parameters))
     # SciPy solves on plain numbers, and its steps are noted where something is to be differentiated. Backward goes
     # through those very steps if they are known (`trajectory`), else by the adjoint equation with tighter tolerances
@@ -84,6 +83,11 @@ def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, 
     if np.size(result.t):
         result.y = arguments.attach(problem)
     flow = _Flow(f, start_time, y0, parameters, settings, jumps, trajectory, largest)
+    last = result.t[-1] if result.status == 1 and t_eval is None else None
+    if tracked((t_span, t_eval)) and np.size(result.t):
+        states, result.t = np.asarray(raw(result.y)), _reported(t_span, t_eval, result)
+        if tracked(result.t):
+            result.y = flow.along(result.t, states)
     if dense_output:
         result.sol = _Dense(result.sol, problem, flow)
     if watched:
@@ -91,7 +95,6 @@ def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, 
             event.recorded(np.asarray(times), np.asarray(states), flow)
             for event, times, states in zip(watched, result.t_events, result.y_events, strict=True)
         ]
-        last = result.t[-1] if result.status == 1 and t_eval is None else None
         ended = [i for i, times in enumerate(result.t_events) if last is not None and len(times) and times[-1] == last]
         result.t_events, result.y_events = ([one[i] for one in found] for i in (0, 1))
         if ended and arguments.any_tensor:
@@ -100,6 +103,32 @@ def _solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, 
             result.t = ag.concat([ag.asarray(result.t[:-1]), times[-1:]])
             result.y = ag.concat([result.y[:, :-1], ag.matrix_transpose(states[-1:, :])], axis=1)
     return result
+
+
+def _reported(t_span, t_eval, result):
+    """The times of a result, recorded where they are times that were given; between them are the solver's own steps."""
+    if t_eval is not None:
+        return ag.asarray(t_eval, dtype=float)[: len(result.t)] if tracked(t_eval) else result.t
+    ends = [
+        ag.reshape(ag.asarray(t, dtype=float), (1,)) if tracked(t) and float(raw(t)) == at else [at]
+        for t, at in zip(t_span, result.t[[0, -1]], strict=True)
+    ]
+    if len(result.t) < 2 or not tracked(ends):
+        return result.t
+    return ag.concat([ag.asarray(part) for part in (ends[0], result.t[1:-1], ends[1])])
+
+
+def _step(rate, start, end, y):
+    """y at `end` where it is y at `start`, which is the same time: a step of length zero by a Runge-Kutta method.
+
+    It is of order four, so derivatives by these times are exact to the fourth.
+    """
+    h = end - start
+    first = rate(start, y)
+    second = rate(start + h / 2, y + h / 2 * first)
+    third = rate(start + h / 2, y + h / 2 * second)
+    fourth = rate(start + h, y + h * third)
+    return y + h / 6 * (first + 2.0 * second + 2.0 * third + fourth)
 
 
 def _several(events):
@@ -380,8 +409,7 @@ def _is_again(times):
 def _at_times_again(slope, y0, t, args, repeated, options):
     """odeint in differentiated times of which some are the one before: `repeated` (m,) says which.
 
-    The solution there is that before, and its derivatives by the time are those of a step of a Runge-Kutta method, of
-    length zero: of order four, so derivatives to the fourth are exact.
+    The solution there is that before, and its derivatives by the time are those of a `_step`.
     """
     t, places = ag.asarray(t), np.flatnonzero(~repeated)
     found = _odeint(slope, y0, ag.take(t, places), args, tfirst=True, **options)
@@ -394,12 +422,7 @@ def _at_times_again(slope, y0, t, args, repeated, options):
     states = []
     for i, is_repeated in enumerate(repeated):
         if is_repeated:
-            y, start, h = states[-1], t[i - 1], t[i] - t[i - 1]
-            first = rate(start, y)
-            second = rate(start + h / 2, y + h / 2 * first)
-            third = rate(start + h / 2, y + h / 2 * second)
-            fourth = rate(start + h, y + h * third)
-            states.append(y + h / 6 * (first + 2.0 * second + 2.0 * third + fourth))
+            states.append(_step(rate, t[i - 1], t[i], states[-1]))
         else:
             states.append(next(rows))
     y = ag.stack(states, axis=0)

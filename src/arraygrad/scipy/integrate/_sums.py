@@ -267,10 +267,11 @@ def _termwise(name, ends):
         if not ends and (holds_tensor((a, b, options.get("step")), grad=True)):
             raise NotDifferentiable(f"arraygrad.scipy.integrate.{name}: which terms there are has no derivative")
         args = args if isinstance(args, tuple) else (args,)
-        f = kept(f, f"scipy.integrate.{name}", args)
         with_read, everything = lifted(f"scipy.integrate.{name}", f, args)
         if all(np.ndim(raw(one)) == 0 for one in everything[len(args) :]):  # SciPy spreads args over the terms
             f, args = with_read, tuple(everything)
+        else:
+            f = kept(f, f"scipy.integrate.{name}", args)
         result = theirs(
             lambda x, *given: raw(f(x, *given)), raw(a), raw(b), args=tuple(raw(v) for v in args), **options
         )

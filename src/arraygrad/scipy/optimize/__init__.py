@@ -7,8 +7,10 @@ closure are found. `arraygrad.implicit` is the same without SciPy's own calls.
 from scipy import optimize as _optimize
 
 from arraygrad.scipy._declare import mirror as _mirror
-from arraygrad.scipy.optimize import _linear, _minima, _roots
+from arraygrad.scipy.optimize import _linear, _minima, _roots, elementwise
 from arraygrad.scipy.optimize._chapter import NAMES
+
+__all__ = ["elementwise"]
 
 globals().update(NAMES)
 
