@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
+import arraygrad.numpy
 
 X = np.arange(1.0, 36.0).reshape(5, 7) ** 1.3 / 9
 INTEGERS = {
@@ -58,6 +59,11 @@ CALLS = {
     "norm": lambda x, i: np.linalg.norm(x, i(3), axis=i(1)),
     "rfft": lambda x, i: np.fft.rfft(x, i(5), i(1)),
     "irfft": lambda x, i: np.fft.irfft(x, i(6), i(1)),
+    "fftn": lambda x, i: np.fft.fftn(x, axes=np.array([i(0), i(1)])),
+    "rfftn": lambda x, i: np.fft.rfftn(x, axes=np.array([i(1), i(0)])),
+    "rfft2": lambda x, i: np.fft.rfft2(x, s=np.array([i(3), i(4)]), axes=(0, 1)),
+    "irfftn": lambda x, i: np.fft.irfftn(x, s=np.array([i(3), i(4)]), axes=(i(0), i(1))),
+    "fftshift": lambda x, i: np.fft.fftshift(x, np.array([i(1)])),
     "ifftshift": lambda x, i: np.fft.ifftshift(x, i(1)),
     "vander": lambda x, i: np.vander(x[0], i(3)),
     "polyder": lambda x, i: np.polyder(x[0], i(2)),
@@ -83,11 +89,34 @@ def test_gradient(name, kind):
         call(X, integer)
     except Exception as error:
         pytest.skip(f"NumPy: {error}")
-    found = ag.grad(lambda x: weighted(call(x, integer)))(X)
+    for _ in range(3):  # the first call of a function goes by another way than those that follow
+        found = ag.grad(lambda x: weighted(call(x, integer)))(X)
     direction = np.sin(np.arange(35.0) ** 2).reshape(X.shape)
     step = 1e-5
     ahead, behind = (weighted(call(X + s * direction, integer)) for s in (step, -step))
     np.testing.assert_allclose((found * direction).sum(), (ahead - behind) / (2 * step), rtol=1e-6, atol=1e-7)
+
+
+TRANSFORMS = {
+    "fft": lambda f, x, norm: f.fft(x, norm=norm),
+    "rfft": lambda f, x, norm: f.rfft(x, n=4, norm=norm),
+    "irfft": lambda f, x, norm: f.irfft(x, norm=norm),
+    "ihfft": lambda f, x, norm: f.ihfft(x, norm=norm),
+    "hfft": lambda f, x, norm: f.hfft(x, norm=norm),
+    "ifftn": lambda f, x, norm: f.ifftn(x, norm=norm),
+    "rfftn": lambda f, x, norm: f.rfftn(x, axes=(1, 0), norm=norm),
+    "irfftn": lambda f, x, norm: f.irfftn(x, norm=norm),
+}
+
+
+@pytest.mark.parametrize("library", [np.fft, ag.fft, ag.numpy.fft], ids=["numpy", "arraygrad", "arraygrad.numpy"])
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_no_norm(name, library):
+    """NumPy's None is "backward"."""
+    call = TRANSFORMS[name]
+    expected = ag.grad(lambda x: weighted(call(np.fft, x, "backward")))(X)
+    for _ in range(2):
+        np.testing.assert_allclose(ag.grad(lambda x: weighted(call(library, x, None)))(X), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("conditions", [lambda x: [x > 1.0, x <= 1.0], lambda x: [x > 1.0], lambda x: x > 1.0])

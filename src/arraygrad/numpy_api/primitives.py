@@ -81,15 +81,22 @@ ALIASES = {
 }
 
 _NORM = (str,)
-_ONE = ("a, /, n=None, axis=-1, norm='backward'", (0, 1, (2, _INT), (3, _NORM)))
-_MANY = ("a, /, s=None, axes=None, norm='backward'", (0, (1, (type(None),)), 2, (3, _NORM)))  # lengths are checked
-_PLANE = ("a, /, s=None, *, norm='backward'", (0, 1, ((-2, -1),), (2, _NORM)))
-_OTHER_PLANE = ("a, /, s=None, axes=0, norm='backward'", (0, 1, (2, (tuple,)), (3, _NORM)))  # where axes are given
+_AXES = (tuple, list, type(None))  # an array of them would be taken for an operand
+_ONE = ("a, /, n=None, axis=-1, norm='backward'", (0, (1, _COUNT), (2, _INT), (3, _NORM)))
+_MANY = (
+    "a, /, s=None, axes=None, norm='backward'",
+    (0, (1, (type(None),)), (2, _AXES), (3, _NORM)),  # lengths are checked
+)
+_PLANE = ("a, /, s=None, *, norm='backward'", (0, (1, _AXES), ((-2, -1),), (2, _NORM)))
+_OTHER_PLANE = (
+    "a, /, s=None, axes=0, norm='backward'",
+    (0, (1, _AXES), (2, (tuple,)), (3, _NORM)),
+)  # where axes are given
 FFT_ALIASES = {
     **{name: (_ONE[0], name, _ONE[1]) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
     **{name: (_MANY[0], name, _MANY[1]) for name in ("fftn", "ifftn", "rfftn", "irfftn")},
     **{f"{name[:-1]}2": (_PLANE[0], name, _PLANE[1]) for name in ("fftn", "ifftn", "rfftn", "irfftn")},
-    **{name: ("x, /, axes=None", name, (0, 1)) for name in ("fftshift", "ifftshift")},
+    **{name: ("x, /, axes=None", name, (0, (1, (int, *_AXES)))) for name in ("fftshift", "ifftshift")},
 }
 
 

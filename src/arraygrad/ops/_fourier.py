@@ -7,7 +7,7 @@ transform with the norm mirrored (the factor stays what it was), then cut or fil
 from arraygrad.ops._axes import at_axis, check_axes, from_start, normalize_axes
 from arraygrad.ops._helpers import device_of
 
-MIRRORED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+MIRRORED = {"backward": "forward", "forward": "backward", "ortho": "ortho", None: "forward"}  # None: by NumPy
 
 
 def shift(xp, name, x, axes):

@@ -10,7 +10,7 @@ import arraygrad as ag
 from arraygrad.core.containers import flatten
 from arraygrad.core.tensor import Tensor
 from arraygrad.scipy._declare import Chapter, guarded, raw
-from arraygrad.scipy._guards import Fixed
+from arraygrad.scipy._guards import Fixed, NotDifferentiable
 from arraygrad.scipy._values import at_value, like_plain, undefined_where
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "has_tensor",
     "kept",
     "like_plain",
+    "refuse_narrow",
     "shape_of",
     "undefined_where",
 ]
@@ -40,6 +41,19 @@ def floating(a):
     a = ag.asarray(a)
     wanted = ag.complex128 if raw(a).dtype.kind == "c" else ag.float64
     return a if raw(a).dtype == wanted else ag.astype(a, wanted)
+
+
+def refuse_narrow(name, nodes):
+    """Refuse integers whose differences their own type does not hold: SciPy subtracts the nodes in it."""
+    nodes = np.asarray(raw(nodes))
+    if nodes.dtype.kind not in "iu" or nodes.ndim != 1:
+        return
+    wide = nodes.astype(float)
+    if not np.array_equal(nodes[:, None] - nodes, wide[:, None] - wide) or not np.array_equal(-nodes, -wide):
+        raise NotDifferentiable(
+            f"arraygrad.scipy.interpolate.{name}: SciPy subtracts the nodes in their own type, {nodes.dtype}, which "
+            "does not hold the differences: its values are not those of the polynomial. Pass them as floats"
+        )
 
 
 def kept(a):

@@ -17,6 +17,7 @@ from arraygrad.scipy.interpolate._chapter import (
     constant_only,
     floating,
     has_tensor,
+    refuse_narrow,
     shape_of,
 )
 from arraygrad.scipy.interpolate._scattered import _log_of, _sqrt, barycentric
@@ -267,6 +268,7 @@ class Poly1d:
 
 @CHAPTER.composition("lagrange", "x w", "Lagrange's formula")
 def _lagrange(x, w):
+    refuse_narrow("lagrange", x)
     x, w = floating(x), floating(w)
     n = shape_of(x)[0]
     total = 0.0

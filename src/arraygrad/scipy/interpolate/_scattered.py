@@ -20,6 +20,7 @@ from arraygrad.scipy.interpolate._chapter import (
     floating,
     has_tensor,
     kept,
+    refuse_narrow,
     shape_of,
 )
 
@@ -309,6 +310,8 @@ def _polynomial(name):
             self._contents = Contents({"the nodes": xi}, tensors=True)  # of which SciPy has computed a part
             if yi is None:
                 return
+            if name == "KroghInterpolator":
+                refuse_narrow(name, xi)
             self._yi = ag.moveaxis(floating(yi), axis, 0)
             if len(shape_of(self._xi)) != 1:
                 raise ValueError(

@@ -645,9 +645,13 @@ class _Family:
             y, shapes, scale, _, mark, _, _ = self._standard({**bound, "x": ans})
             inverse = ag.exp(-self.logpdf(y, *shapes)) * scale * mark
             at_end = np.asarray(np.isinf(raw(ans)))
-            # A centre or an end at zero without density stays where it is, whatever the shape.
-            fixed = at_end | (np.isinf(np.asarray(raw(inverse))) & (np.asarray(raw(y)) == 0))
-            push = ag.where(fixed, 0.0, -(g * inverse))
+            # A centre or an end at zero where the density is zero or infinite stays where it is, whatever the shape.
+            extreme = np.isinf(np.asarray(raw(inverse))) | (np.asarray(raw(inverse)) == 0)
+            fixed = at_end | (extreme & (np.asarray(raw(y)) == 0))
+            calm = inverse
+            if np.any(fixed):  # the next order would find 0 times inf where the slope is infinite
+                calm = ag.exp(-self.logpdf(ag.where(fixed, self._middle(shapes), y), *shapes)) * scale * mark
+            push = ag.where(fixed, 0.0, -(g * calm))
 
             def cdf(*given):
                 return with_density(self.tails["cdf"], self._slope_of_tail("cdf"), y, *given)
