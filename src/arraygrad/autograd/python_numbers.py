@@ -605,8 +605,8 @@ def conversion_refused(t, how):
         text += MASKED
     elif not called and is_of_operators(at.expression):
         text += (
-            "A list that holds Tensors, or a masked array, stands beside an array there: make the list an array "
-            "first, numpy.array([...]); of a masked array take x.filled(0.0) and the mask apart. "
+            "A list that holds Tensors, a masked array or a numpy.poly1d stands there: make the list an array first, "
+            "numpy.array([...]); take x.filled(0.0) and the mask apart; p * (1.0 / t) is recorded, p / t is not. "
         )
     elif not called and is_index(at.expression) and t.ndim == 0:
         text += "An index is a whole number: give int(t). "
