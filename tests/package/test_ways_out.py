@@ -149,6 +149,8 @@ ROWS = [
      "args, vector = (x3, 2.0), np.ones(3)\nr = ag.hvp(lambda x, k: k * np.sum(x**3))(*args, vector)  # hvp(f)(*args, vector)", 12 * X),
     ("hvp with args=", "ag.hvp(lambda x, k: k * np.sum(x**3))(x3, np.ones(3), args=(2.0,))", TypeError, "hvp(f)(x, 2.0, v)",
      "x, v = x3, np.ones(3)\nr = ag.hvp(lambda x, k: k * np.sum(x**3))(x, 2.0, v)  # hvp(f)(x, 2.0, v)", 12 * X),
+    ("auxiliary data of jvp", "ag.jvp(lambda x: (f(x), x), (x3,), (np.ones(3),), has_aux=True)", TypeError, "lambda x: f(x)[0]",
+     "g, f = f, lambda x: (g(x), x)\nr = ag.jvp(lambda x: f(x)[0], (x3,), (np.ones(3),))[1]", 12),
     ("a polynomial over a Tensor", "p = np.poly1d([1.0, 3.0, 2.0])\nag.grad(lambda x: (p / x[0])(1.5))(x3)", TypeError, "p * (1.0 / t)",
      "p = np.poly1d([1.0, 3.0, 2.0])\ndef g(x):\n    t = x[0]\n    return (p * (1.0 / t))(1.5)\nr = ag.grad(g)(x3)", [-8.75, 0, 0]),
     ("a masked array first", "m = np.ma.array(x3, mask=[0, 1, 0])\nag.grad(lambda x: np.sum(m * x))(x3)", TypeError, "x * m.filled(0.0)",

@@ -282,7 +282,8 @@ def vjp(f, *primals, has_aux=False, adopt=None):
     return tracked.value(), pull
 
 
-def jvp(f, primals, tangents, *, adopt=None):
+@exact
+def jvp(f, primals, tangents, *, adopt=None, **unknown):
     """The value of `f` and its derivative along `tangents`.
 
     Parameters
@@ -315,7 +316,7 @@ def jvp(f, primals, tangents, *, adopt=None):
     >>> ag.jvp(np.sin, (np.array([0.0, np.pi]),), (np.array([1.0, 2.0]),))
     (array([0.0000000e+00, 1.2246468e-16]), array([ 1., -2.]))
     """
-    value, push = _linearize("jvp", f, primals, adopt)
+    value, push = _linearize("jvp", f, primals, adopt, unknown)
     return value, push(tangents, False)
 
 
@@ -761,8 +762,8 @@ def _check_given(name, f, primals, call):
         )
 
 
-def _linearize(name, f, primals, adopt):
-    f, _ = _checked(name, f, (), None, adopt)
+def _linearize(name, f, primals, adopt, unknown=None):
+    f, _ = _checked(name, f, (), None, adopt, unknown)
     if not isinstance(primals, (tuple, list)):
         raise TypeError(
             f"{name}: primals must be a tuple of the arguments, got {type(primals).__name__}: {name}(f, (x,), (v,))"
