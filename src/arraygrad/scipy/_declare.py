@@ -274,7 +274,7 @@ def composition(name, original, of, source, *, order="any"):
 
         @functools.wraps(original)
         def call(*args, **kwargs):
-            leaves = flatten((args, kwargs))[0]  # functions in a list, such as events, too
+            leaves = _parts(flatten((args, kwargs))[0])  # functions in a list, such as events, too
             matrices = [leaf for leaf in leaves if is_recorded_matrix(leaf)]
             if matrices or any(isinstance(leaf, Tensor) or (callable(leaf) and depends(leaf)) for leaf in leaves):
                 lost = matrices or [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad]
@@ -304,6 +304,14 @@ def composition(name, original, of, source, *, order="any"):
         return _named_function(rule.function, name, original)
 
     return declare
+
+
+def _parts(leaves):
+    """Leaves, and in the place of a constraint of scipy.optimize what it holds."""
+    found = []
+    for leaf in leaves:
+        found += vars(leaf).values() if type(leaf).__module__ == "scipy.optimize._constraints" else (leaf,)
+    return found
 
 
 def refused(name, original, reason):

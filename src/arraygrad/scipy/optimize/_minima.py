@@ -1,21 +1,23 @@
 """Minima, least squares and fits: the gradient is zero at the solution, or the solution lies at a bound.
 
-May import: arraygrad, transforms, scipy._declare, scipy._values, scipy.optimize._chapter, numpy, SciPy. Which bounds
-are active is taken as locally constant, as a minimiser strictly at a bound stays there.
+May import: arraygrad, implicit, transforms, scipy._declare, scipy._values, scipy.optimize, numpy, SciPy. Which
+bounds are active is taken as locally constant, as a minimiser strictly at a bound stays there.
 """
 
-import copy
 import inspect
 
 import numpy as np
 from scipy import optimize
 
 import arraygrad as ag
+from arraygrad.implicit.common import Arguments
+from arraygrad.implicit.problems import _Root  # type: ignore[attr-defined]  # private: not in the stub
 from arraygrad.scipy._callbacks import tracked
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable, helping
 from arraygrad.scipy._values import at_value
 from arraygrad.scipy.optimize._chapter import AT_BOUND, CHAPTER, IMPLICIT, TOLERANCE, Problem, recorded_result
+from arraygrad.scipy.optimize._constrained import Constraints, multipliers, stationary
 from arraygrad.transforms.following import grad, jacobian, vjp
 
 __all__ = []
@@ -87,44 +89,13 @@ def _stationary(f, active):
     return residual
 
 
-def _constraints(given):
-    """The constraints of a minimum as SciPy takes them, of plain values. None: they depend on what is followed."""
-    if given is None or not np.size(given):
-        return ()
-    made = []
-    for one in [given] if isinstance(given, dict) or hasattr(given, "lb") else given:
-        fields = dict(one) if isinstance(one, dict) else vars(one).copy()
-        args = fields.pop("args", ())
-        problem = Problem("minimize", fields["fun"], args, lists=True) if "fun" in fields else None
-        if tracked(() if problem is None else problem.parameters) or tracked(tuple(fields.values())):
-            return None
-        for key, value in fields.items():
-            if key == "fun":
-                fields[key] = problem.raw
-            elif problem is not None and callable(value):
-                fields[key] = problem.helper(value)
-            else:
-                fields[key] = raw(value)
-        if not isinstance(one, dict):
-            fields, values = copy.copy(one), fields
-            vars(fields).update(values)
-        made.append(fields)
-    return made
-
-
-@CHAPTER.composition("minimize", "args bounds", IMPLICIT)
+@CHAPTER.composition("minimize", "args bounds constraints", IMPLICIT)
 def _minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bounds=None, constraints=(), tol=None,
               callback=None, options=None):  # fmt: skip
-    held = _constraints(constraints)
+    held = Constraints(constraints)
     limits = _limits(bounds, np.shape(np.atleast_1d(raw(x0))))
     f = (lambda *given: fun(*given)[0]) if jac is True else fun
     problem = Problem("minimize", f, args, _recorded(limits), start=x0)
-    if held is None or (held and tracked(problem.parameters)):
-        raise NotDifferentiable(
-            "arraygrad.scipy.optimize.minimize: constraints have no rule; bounds have one, and arraygrad.implicit.root "
-            "takes the conditions of Karush, Kuhn and Tucker. Where the minimum is meant as a constant, give function, "
-            "args, x0 and constraints arraygrad.stop_gradient(a) of what they read"
-        )
     if jac is True:
         both = Problem("minimize", fun, args)
         function = lambda x: tuple(raw(part) for part in both.f(x, *both.plain))
@@ -133,15 +104,36 @@ def _minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bo
     result = optimize.minimize(
         function, raw(x0), (), method, jac if jac is True or isinstance(jac, str) else problem.helper(jac),
         hess if isinstance(hess, str) else problem.helper(hess), problem.helper(hessp),
-        None if limits is None else optimize.Bounds(*raw(limits)), held, tol, problem.telling(callback),
+        None if limits is None else optimize.Bounds(*raw(limits)), held.plain, tol, problem.telling(callback),
         options,
     )  # fmt: skip
-    if held:  # nothing that is followed was given
-        return result
     scalar = lambda x, *args: ag.reshape(ag.asarray(problem.f(x, *args)), ())
-    x = problem.solution(result.x, _stationary(scalar, _Active(result.x, limits)))
+    if held:
+        x = _constrained(problem, limits, held, np.asarray(result.x, dtype=float))
+        if x is None:
+            return result
+    else:
+        x = problem.solution(result.x, _stationary(scalar, _Active(result.x, limits)))
     fun = ag.astype(ag.asarray(scalar(x, *problem.parameters)), np.asarray(result.fun).dtype)
     return recorded_result(result, kept=TIMES, x=x, fun=fun)
+
+
+def _constrained(problem, limits, held, x):
+    """The minimum of a problem under constraints, recorded; None where it depends on nothing that is followed."""
+    parameters = (*problem.parameters, *held.parameters)
+    if not tracked(parameters):
+        return None
+    arguments, own = Arguments(parameters), len(problem.parameters)
+
+    def every(x, *args):
+        value = ag.reshape(ag.asarray(problem.f(x, *args[:own])), (1,))
+        return ag.concat([value, *held.values(x, args[own:])])
+
+    at_bounds = _Active(x, limits)
+    active, found, scales = multipliers(every, arguments.raw(), x, held, at_bounds.mask)
+    residual = stationary(every, active, scales, at_bounds, x.size)
+    root = _Root(problem.name, residual, np.concatenate([x, found]), arguments, None, TOLERANCE)
+    return arguments.attach(root)[: x.size]
 
 
 @CHAPTER.composition("minimize_scalar", "args bounds", IMPLICIT)

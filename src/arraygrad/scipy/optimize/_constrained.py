@@ -1,0 +1,171 @@
+"""Minima under constraints: Lagrange's function is stationary, and the constraints that hold the minimum are zero.
+
+May import: arraygrad, transforms, scipy._declare, scipy._guards, scipy.optimize._chapter, numpy, SciPy.
+
+With the active constraints c, those that are zero at the minimum, the equations of Karush, Kuhn and Tucker are
+df/dx - sum(m * dc/dx) = 0 and c(x) = 0, of which x and the multipliers m are the solution (Nocedal and Wright,
+Numerical Optimization, 2006, section 12.3). Which constraints are active is taken as locally constant. That is so where
+their slopes are independent, and where no inequality is active without a force, a multiplier of zero: elsewhere the
+gradient is refused, as it has two sides or none.
+"""
+
+import copy
+
+import numpy as np
+from scipy import sparse
+
+import arraygrad as ag
+from arraygrad.scipy._declare import raw
+from arraygrad.scipy._guards import NotDifferentiable
+from arraygrad.scipy.optimize._chapter import Problem
+from arraygrad.transforms.following import grad, jacobian
+
+__all__ = ["Constraints", "multipliers", "stationary"]
+
+# How far from the place where it is zero an active inequality may be left by a solver, beside the size of the solution.
+_AT_LIMIT = 1e-6
+# What of the gradient's size a multiplier is at least.
+_FORCE = 1e-7
+
+NAME = "scipy.optimize.minimize"
+
+
+class Constraints:
+    """The constraints of a minimum, `plain` as SciPy takes them, and recorded, with all that they depend on.
+
+    `parameters` are what the recorded ones depend on, for `values`; `equalities` says which of the values of the last
+    call are of equalities.
+    """
+
+    def __init__(self, given):
+        every = [] if given is None or not np.size(given) else given
+        given = [every] if isinstance(every, dict) or hasattr(every, "lb") else list(every)
+        known = all(not isinstance(one, dict) or {"type", "fun"} <= one.keys() for one in given)
+        self._parts = [_Part(one) for one in given] if known else []  # else SciPy says what is missing
+        self.plain = [_plain(one) for one in given]
+        self.parameters = tuple([p for part in self._parts for p in part.parameters])
+        self.equalities = np.zeros(0, dtype=bool)
+
+    def __bool__(self):
+        return bool(self._parts)
+
+    def values(self, x, args):
+        """What is zero (`equalities`) or not negative, as a list of vectors."""
+        found, equalities, args = [], [], list(args)
+        for part in self._parts:
+            own = [args.pop(0) for _ in part.parameters]
+            for value, is_equality in part.values(x, own):
+                found.append(value)
+                equalities.append(np.broadcast_to(is_equality, value.shape))
+        self.equalities = np.concatenate(equalities)
+        return found
+
+
+class _Part:
+    """One constraint: a dict, or an object of SciPy's classes."""
+
+    def __init__(self, one):
+        self.is_equality = None
+        if isinstance(one, dict):
+            self.is_equality = np.asarray(one["type"].lower() == "eq")
+            problem, further = Problem("minimize", one["fun"], one.get("args", ()), lists=True), ()
+        elif hasattr(one, "A"):
+            matrix = one.A.toarray() if sparse.issparse(one.A) else one.A
+            problem, further = (
+                Problem("minimize", lambda x, matrix: ag.asarray(matrix) @ x, (matrix,)),
+                (one.lb, one.ub),
+            )
+        else:
+            problem, further = Problem("minimize", one.fun, lists=True), (one.lb, one.ub)
+        self.f, self.parameters = problem.f, (*problem.parameters, *further)
+
+    def values(self, x, args):
+        """[(values, which are of equalities)], by the constraint's own parameters."""
+        if self.is_equality is not None:
+            return [(_vector(self.f(x, *args)), self.is_equality)]
+        value = _vector(self.f(x, *args[:-2]))
+        low, high = (ag.broadcast_to(ag.asarray(b, dtype=ag.float64), value.shape) for b in args[-2:])
+        equal = np.asarray(raw(low) == raw(high))
+        # An equality is one equation: beside it the other side is no limit of its own.
+        above = ag.where(equal, np.inf, high) - value
+        return [(value - low, equal), (above, np.asarray(False))]
+
+
+def _vector(value):
+    return ag.reshape(ag.asarray(value), (-1,))
+
+
+def _plain(one):
+    """A constraint of plain values, for SciPy."""
+    fields = dict(one) if isinstance(one, dict) else vars(one).copy()
+    args = fields.pop("args", ())
+    problem = Problem("minimize", fields["fun"], args, lists=True) if "fun" in fields else None
+    for key, value in fields.items():
+        if key == "fun":
+            fields[key] = problem.raw
+        elif problem is not None and callable(value):
+            fields[key] = problem.helper(value)
+        else:
+            fields[key] = raw(value)
+    if isinstance(one, dict):
+        return fields
+    made = copy.copy(one)
+    vars(made).update(fields)
+    return made
+
+
+def multipliers(both, args, x, held, fixed):
+    """(numbers of the active constraints, their multipliers, their steepness) at a minimum.
+
+    The multipliers are those of constraints whose slopes have length one, as solvers scale them by themselves.
+
+    Parameters
+    ----------
+    both : callable
+        Of x and the arguments: the function that is minimized, and all constraints after it.
+    args : sequence
+        Plain arguments.
+    x : array (n,)
+        The minimum.
+    held : Constraints
+    fixed : array (n,) of bool
+        Which elements are held by bounds.
+    """
+    slopes = np.asarray(raw(jacobian(lambda x: both(x, *args))(x)))
+    given, equalities = np.asarray(raw(both(x, *args)))[1:], held.equalities
+    steepness = np.sqrt(np.sum(slopes[1:] ** 2, axis=1))
+    distances = given / np.where(steepness > 0.0, steepness, 1.0)
+    active = np.flatnonzero(equalities | (distances <= _AT_LIMIT * (1.0 + np.max(np.abs(x), initial=0.0))))
+    scales = np.where(steepness > 0.0, steepness, 1.0)[active]
+    of_function, of_active = slopes[0, ~fixed], (slopes[1:][active] / scales[:, None])[:, ~fixed]
+    if np.linalg.matrix_rank(of_active) < active.size:
+        raise NotDifferentiable(
+            f"arraygrad.{NAME}: {active.size} constraints are zero at the minimum, and their slopes there are not "
+            "independent of each other, or of the bounds: leave out what the others imply"
+        )
+    found = np.linalg.lstsq(of_active.T, of_function)[0]
+    idle = ~equalities[active] & (found <= _FORCE * (1.0 + np.max(np.abs(of_function), initial=0.0)))
+    if np.any(idle):
+        raise NotDifferentiable(
+            f"arraygrad.{NAME}: inequality {int(active[idle][0])} of the constraints is at its limit, but does not "
+            "hold the minimum: the derivative has another value on either side. Leave it out, solve to a smaller "
+            "tolerance (tol=1e-12), or give arraygrad.stop_gradient(a) of what the problem reads where the minimum is "
+            "meant as a constant"
+        )
+    return active, found, scales
+
+
+def stationary(both, active, scales, at_bounds, size):
+    """The residual of x and the multipliers: the equations of Karush, Kuhn and Tucker."""
+
+    def residual(unknown, *args):
+        x, held = unknown[:size], unknown[size:]
+
+        def lagrangian(x):
+            every = both(x, *args)
+            return every[0] - ag.sum(held * ag.take(every[1:], active) / scales)
+
+        slope = at_bounds.residual(grad(lagrangian)(x), x, args)
+        return ag.concat([slope, ag.take(both(x, *args)[1:], active) / scales])
+
+    return residual
