@@ -76,10 +76,6 @@ def test_a_tensor_that_requires_no_grad_gives_one():
             lambda x: interpolate.CubicSpline([0.0, 1.0, 2.0], [x[0], x[1], x[0]]).extend(x, x),
             "extend: an argument requires",
         ),
-        (
-            lambda x: optimize.minimize(lambda z: z @ z, x.detach(), args=(x,), constraints=[{"type": "eq"}]),
-            "constraints",
-        ),
         (lambda x: signal.dstep(([1.0], [1.0, 0.3], x[0])), "time step of a discrete system requires grad"),
         (lambda x: signal.findfreqs([1.0], x, 5), "frequencies that SciPy chooses"),
         (lambda x: ndimage.distance_transform_edt(np.eye(3), sampling=x), "the sampling has no rule"),

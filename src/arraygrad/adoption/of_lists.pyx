@@ -48,7 +48,7 @@ from arraygrad.ops import OPS
 #     other class to ask, so the stand-in asks Tensor itself: Note [NumPy calls on Tensors], (6). Which arguments of a
 #     function NumPy asks is known of the first one, and of the second one of products. After an error NumPy is called
 #     nevertheless, which may have refused the call before it asked.
-# Guarded by tests/adoption/test_ufuncs_of_lists.py, test_functions_of_lists.py and test_direct_calls.py.
+# Guarded by tests/adoption/test_ufuncs_of_lists.py, test_functions_of_lists.py and test_calls_handed_on.py.
 
 cdef extern from "Python.h":
     PyTypeObject PyRange_Type

@@ -40,8 +40,7 @@ class Constraints:
     def __init__(self, given):
         every = [] if given is None or not np.size(given) else given
         given = [every] if isinstance(every, dict) or hasattr(every, "lb") else list(every)
-        known = all(not isinstance(one, dict) or {"type", "fun"} <= one.keys() for one in given)
-        self._parts = [_Part(one) for one in given] if known else []  # else SciPy says what is missing
+        self._parts = [_Part(one) for one in given] if all(map(_is_whole, given)) else []  # SciPy says what is missing
         self.plain = [_plain(one) for one in given]
         self.parameters = tuple([p for part in self._parts for p in part.parameters])
         self.equalities = np.zeros(0, dtype=bool)
@@ -59,6 +58,10 @@ class Constraints:
                 equalities.append(np.broadcast_to(is_equality, value.shape))
         self.equalities = np.concatenate(equalities)
         return found
+
+
+def _is_whole(one):
+    return {"type", "fun"} <= one.keys() if isinstance(one, dict) else hasattr(one, "fun") or hasattr(one, "A")
 
 
 class _Part:
