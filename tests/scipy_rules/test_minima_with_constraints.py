@@ -174,8 +174,8 @@ def test_missing_parts_are_told_in_scipys_words():
         ag.grad(lambda a: optimize.minimize(cost, np.zeros(2), (a,), constraints=[{"fun": lambda t: t[0]}]).fun)(1.0)
     with pytest.raises((KeyError, ValueError), match="no function"):
         ag.grad(lambda a: optimize.minimize(cost, np.zeros(2), (a,), constraints=[{"type": "eq"}]).fun)(1.0)
+    held = optimize.Bounds(0.0, 1.0)
     with pytest.raises(TypeError, match="constraint"):
-        held = optimize.Bounds(0.0, 1.0)
         ag.grad(lambda a: optimize.minimize(cost, np.zeros(2), (a,), constraints=held, method="trust-constr").fun)(1.0)
 
 
