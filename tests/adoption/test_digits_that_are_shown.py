@@ -70,6 +70,7 @@ def test_digits_that_are_only_shown_are_not_told(shown, rounded, tmp_path):
 
 
 @pytest.mark.parametrize("rounded", list(ROUNDED))
+@pytest.mark.keeps_objects  # a global keeps them
 @pytest.mark.parametrize("computed", list(COMPUTED))
 def test_digits_that_are_computed_with_are_told(computed, rounded, tmp_path):
     _, found = told(built(COMPUTED[computed], rounded, tmp_path / "program.py"))
