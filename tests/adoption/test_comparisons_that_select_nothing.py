@@ -6,6 +6,7 @@ whose result decides nothing. Beside each the programs that look like it and sea
 """
 
 import itertools
+import linecache
 import math
 import warnings
 
@@ -580,16 +581,27 @@ class Keeps:
 KEEPS = Keeps()
 
 
-def shown(a):
-    lo, hi = 0.0, 10.0
-    for _ in range(40):
-        m = (lo + hi) / 2
-        if m * m < a:
-            lo = m
-        else:
-            hi = m
-    print(f"root between {lo} and {hi}")
-    return a * a
+def bisection(name, start, inside, after):
+    """A program that looks for the root of `a`: what it begins with, does in each step, and does with what it found."""
+    lines = [start, "for _ in range(40):", "    m = (lo + hi) / 2", "    if m * m < a:", "        lo = m", "    else:",
+             "        hi = m", *[f"    {line}" for line in inside], *after]  # fmt: skip
+    text = "\n".join([f"def {name}(a):", *[f"    {line}" for line in lines], ""])
+    file = f"{name}.py"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    exec(compile(text, file, "exec"), globals())
+    return globals()[name]
+
+
+LO_HI = "lo, hi = 0.0, 10.0"
+shown = bisection("shown", LO_HI, [], ["print(f'root between {lo} and {hi}')", "return a * a"])
+returned = bisection("returned", LO_HI, [], ["return a * a + lo"])
+returned_as_another = bisection("returned_as_another", LO_HI, ["last = m"], ["return a * a + last"])
+deciding = bisection("deciding", f"{LO_HI}; n = 0.0", ["if lo > 1.0:", "    n = lo"], ["return a * a + n"])
+kept_in_an_attribute = bisection("kept_in_an_attribute", LO_HI, [], ["KEEPS.root = lo", "return a * a"])
+kept_in_a_list = bisection("kept_in_a_list", f"{LO_HI}; found = []", ["found.append(lo)"], ["return a * a + found[-1]"])
+kept_by_a_function = bisection(
+    "kept_by_a_function", LO_HI, [], ["def root():", "    return lo", "return a * a + root()"]
+)
 
 
 def asserted(a):
@@ -615,84 +627,9 @@ def left_behind(a):
     return 3.0 * a
 
 
-def returned(a):
-    lo, hi = 0.0, 10.0
-    for _ in range(40):
-        m = (lo + hi) / 2
-        if m * m < a:
-            lo = m
-        else:
-            hi = m
-    return a * a + lo
-
-
-def returned_as_another(a):
-    lo, hi = 0.0, 10.0
-    for _ in range(40):
-        m = (lo + hi) / 2
-        if m * m < a:
-            lo = m
-        else:
-            hi = m
-        last = m
-    return a * a + last
-
-
-def deciding(a):
-    lo, hi, n = 0.0, 10.0, 0.0
-    for _ in range(40):
-        m = (lo + hi) / 2
-        if m * m < a:
-            lo = m
-        else:
-            hi = m
-        if lo > 1.0:
-            n = lo
-    return a * a + n
-
-
-def kept_in_an_attribute(a):
-    lo, hi = 0.0, 10.0
-    for _ in range(40):
-        m = (lo + hi) / 2
-        if m * m < a:
-            lo = m
-        else:
-            hi = m
-    KEEPS.root = lo
-    return a * a
-
-
 def read_from_an_attribute(a):
     kept_in_an_attribute(a)
     return a * a + KEEPS.root
-
-
-def kept_in_a_list(a):
-    lo, hi, found = 0.0, 10.0, []
-    for _ in range(40):
-        m = (lo + hi) / 2
-        if m * m < a:
-            lo = m
-        else:
-            hi = m
-        found.append(lo)
-    return a * a + found[-1]
-
-
-def kept_by_a_function(a):
-    lo, hi = 0.0, 10.0
-    for _ in range(40):
-        m = (lo + hi) / 2
-        if m * m < a:
-            lo = m
-        else:
-            hi = m
-
-    def root():
-        return lo
-
-    return a * a + root()
 
 
 def kept_in_a_global(a):

@@ -197,14 +197,12 @@ cdef PyObject* serve(PyObject* this, PyObject** args, size_t nargsf, PyObject* n
     if arraygrad_adopting != NULL:
         if asks_only_tensors(self, args, given, names):
             try:
-                made = (ufunc_of_operands(<PyObject*>self.real, args, given) if self.is_ufunc
-                        else function_of_arguments(<PyObject*>self.real, args, given, names))
+                made = (ufunc_of_operands(<PyObject*>self.real, args, given) if self.is_ufunc else
+                        function_of_arguments(self.real, positional(args, given), named(args, given, names)))
             except (TypeError, ValueError):             # NumPy says what is wrong
                 made = refused
             if made is not refused and made is not NotImplemented:
-                if self.is_operator and type(made) is tensor_type and (<TensorBase>made).value.meta.ndim == 0:
-                    mark_scalar(made)
-                return given_away(made)
+                return given_away(marked(self, made))
         if inputs > self.inputs:
             inputs = self.inputs
         elif names != NULL and self.inputs == PY_SSIZE_T_MAX:
@@ -223,9 +221,15 @@ cdef PyObject* serve(PyObject* this, PyObject** args, size_t nargsf, PyObject* n
         PyErr_ExceptionMatches(TypeError) or PyErr_ExceptionMatches(ValueError)
     ):
         return called_again(self, args, given, names)
-    if self.is_operator and found != NULL and <object>type_of(found) is tensor_type:
-        if (<TensorBase>found).value.meta.ndim == 0:
-            mark_scalar(<object>found)
+    if found != NULL:
+        marked(self, <object>found)
+    return found
+
+
+cdef inline object marked(OfLists self, object found):
+    """What a call gives, noted as a scalar where it is one: (7)."""
+    if self.is_operator and type(found) is tensor_type and (<TensorBase>found).value.meta.ndim == 0:
+        mark_scalar(found)
     return found
 
 
@@ -233,7 +237,7 @@ cdef bint asks_only_tensors(OfLists self, PyObject** args, Py_ssize_t given, PyO
     """Whether NumPy would ask Tensor alone: (8)."""
     cdef PyTypeObject* kind
     cdef bint first = False
-    cdef Py_ssize_t i, others = 0
+    cdef Py_ssize_t i
     if given < 1 or given > 2 or not _direct:
         return False
     if self.is_ufunc and (names != NULL or given != self.inputs):
@@ -247,11 +251,10 @@ cdef bint asks_only_tensors(OfLists self, PyObject** args, Py_ssize_t given, PyO
         elif self.is_ufunc or i == 0 or not (kind == &PyTuple_Type and not has_tensor(<object>args[i])):
             return False
     if names != NULL and first:
-        others = len(<tuple>names)
-        for i in range(others):
+        for i in range(len(<tuple>names)):
             name = (<tuple>names)[i]
             kind = type_of(args[given + i])
-            if name != "axis" and name != "keepdims" or kind == <PyTypeObject*>tensor_type:
+            if name != "axis" and name != "keepdims":
                 return False
             if kind != &PyLong_Type and kind != &PyBool_Type and kind != &PyTuple_Type:
                 return False

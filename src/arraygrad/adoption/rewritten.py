@@ -292,9 +292,13 @@ def _written_attributes(namespace):
     if known is None or known[0] != size:
         if len(_attributes) > _MANY:
             _attributes.clear()
-        codes = [code for one in together(namespace) for code in codes_of(one)]
+        members = together(namespace)
+        codes = [code for one in members for code in codes_of(one)]
         found = {name for code in codes for name in targets_of(code) if isinstance(name, str)}
-        known = _attributes[id(namespace)] = (size, written(codes, codes) | found)
+        found = written(codes, codes) | found
+        for one in members:  # each of them has these members
+            _attributes[id(one)] = (len(one), size[1]), found
+        known = _attributes[id(namespace)] = size, found
     return known[1]
 
 

@@ -70,14 +70,8 @@ def are_one_value(a, b):
 
 def _difference(a, b):
     """How much the derivatives of two Tensors differ, in units of the larger; None: all zero, or not known."""
-    inputs = [edge for trace in list(RUNNING.values()) for edge in trace.edges]
-    weights = numpy.cos(numpy.arange(float(a.size))).reshape(a.shape)  # any that do not cancel
     try:
-        slopes = [
-            execute([edge_of(x)], [weights.astype(x.dtype)], keep_graph=True, accumulate_grad=False, inputs=inputs)
-            for x in (a, b)
-        ]
-        pairs = [[_plain(one) for one in pair] for pair in zip(*slopes, strict=True)]
+        pairs = list(zip(_slopes(a), _slopes(b), strict=True))
     except Exception:  # it may not depend on what has no derivative
         return None
     size = max((numpy.max(numpy.abs(one), initial=0.0) for pair in pairs for one in pair), default=0.0)
@@ -88,15 +82,18 @@ def has_slope(x):
     """Whether a Tensor depends on the arguments of the only running transform; True: not known."""
     if len(RUNNING) != 1:
         return True
-    (trace,) = RUNNING.values()
-    weights = numpy.cos(numpy.arange(float(x.size))).reshape(x.shape)  # any that do not cancel
     try:
-        slopes = execute(
-            [edge_of(x)], [weights.astype(x.dtype)], keep_graph=True, accumulate_grad=False, inputs=list(trace.edges)
-        )
-        return any(numpy.any(_plain(slope)) for slope in slopes)
+        return any(map(numpy.any, _slopes(x)))
     except Exception:  # it may not depend on what has no derivative
         return True
+
+
+def _slopes(x):
+    """Derivatives of a weighted sum of a Tensor's elements by what the running transforms follow."""
+    inputs = [edge for trace in list(RUNNING.values()) for edge in trace.edges]
+    weights = numpy.cos(numpy.arange(float(x.size))).reshape(x.shape)  # any that do not cancel
+    seeds = [weights.astype(x.dtype)]
+    return list(map(_plain, execute([edge_of(x)], seeds, keep_graph=True, accumulate_grad=False, inputs=inputs)))
 
 
 def _plain(slope):

@@ -293,21 +293,15 @@ cdef object ufunc_of_operands(PyObject* ufunc, PyObject** operands, Py_ssize_t n
     return refused
 
 
-cdef object function_of_arguments(PyObject* function, PyObject** args, Py_ssize_t n, PyObject* names):
+cdef object function_of_arguments(object function, tuple args, dict kwargs):
     """The result of a function of NumPy's on these arguments, `refused` where nothing is known of it: (6)."""
-    cdef Py_ssize_t i
-    cdef dict kwargs = {}
     if not _compiled:
         return refused
     if not _filled:
         fill()
-    if PyDict_GetItemWithError(_functions, <object>function) is NULL:
+    if PyDict_GetItemWithError(_functions, function) is NULL:
         return refused
-    if names != NULL:
-        for i in range(len(<tuple>names)):
-            kwargs[(<tuple>names)[i]] = <object>args[n + i]
-    return array_function(
-        <object>function, (), (<object>args[0],) if n == 1 else (<object>args[0], <object>args[1]), kwargs)
+    return array_function(function, (), args, kwargs)
 
 
 cdef object ufunc_entry(object self, PyObject** args, Py_ssize_t n, PyObject* names):

@@ -28,11 +28,11 @@ from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.ops import OPS
-from arraygrad.ops._axes import counted_by, positions
+from arraygrad.ops._axes import counted_by, lengths, positions
 
 __all__ = [
     "FUNCTIONS", "OUT", "VALUED", "F", "as_plain", "axes_of", "backend_among", "beside", "but_for_rounding",
-    "core_axes", "host", "host_key", "implements", "keeps_one_row", "lengths", "moved_onto", "not_written", "pick",
+    "core_axes", "host", "host_key", "implements", "keeps_one_row", "moved_onto", "not_written", "pick",
     "plain_values",
     "refuse", "refuse_cut", "tensor_among", "tensor_of", "tensors", "with_bits",
 ]  # fmt: skip
@@ -517,14 +517,6 @@ def _like(name):
         return F[name](_shaped(tensor_of(a), shape), dtype=dtype, device=device)
 
     return like
-
-
-def lengths(shape):
-    """A shape or a number of repetitions as a tuple: NumPy takes one length for it, whatever has `__index__`."""
-    try:
-        return (operator.index(shape),)
-    except TypeError:
-        return tuple(shape)
 
 
 def _shaped(a, shape):

@@ -81,9 +81,7 @@ def minding_overwriting(name, call, theirs, by_itself=False):
 
 def _shows(function, prefix):
     """Whether a parameter's name may begin so: the code tells it in a tenth of the time that a signature takes."""
-    function = getattr(function, "__func__", function)
-    while hasattr(function, "__wrapped__") and not hasattr(function, "__signature__"):
-        function = function.__wrapped__
+    function = inspect.unwrap(getattr(function, "__func__", function), stop=lambda f: hasattr(f, "__signature__"))
     code = getattr(function, "__code__", None)
     if code is None or hasattr(function, "__signature__"):
         return True

@@ -19,13 +19,12 @@ from arraygrad.numpy_api.functions import (
     beside,
     host,
     implements,
-    lengths,
     refuse,
     tensor_among,
     tensor_of,
     tensors,
 )
-from arraygrad.ops._axes import at_axis
+from arraygrad.ops._axes import at_axis, lengths
 
 __all__: list[str] = []
 

@@ -12,7 +12,7 @@ import operator
 
 __all__ = [
     "CODES", "along", "at_axis", "check_axes", "count", "counted_by", "expand_reduced", "from_end", "from_start",
-    "keepdims_shape", "normalize_axes", "not_enlarged", "positions",
+    "keepdims_shape", "lengths", "normalize_axes", "not_enlarged", "positions",
 ]  # fmt: skip
 
 
@@ -26,6 +26,14 @@ CODES = {
     "raw": "whatever each step of a composition gets (`numpy.trapezoid`, `var(mean=)`)",
     "result": "the result's number of dimensions (`stack`, `expand_dims`, `linspace` and its kin)",
 }
+
+
+def lengths(shape):
+    """A shape or a number of repetitions as a tuple: NumPy takes one length for it, whatever has `__index__`."""
+    try:
+        return (operator.index(shape),)
+    except TypeError:
+        return tuple(shape)
 
 
 def counted_by(code, *ndims):

@@ -1,10 +1,12 @@
 """Forward functions of creation that take 0-d arrays where the standard takes Python scalars only.
 
-May import: the standard library only. Library code fills and spaces arrays with Tensors, which must stay in the graph.
+May import: ops._axes, the standard library. Library code fills and spaces arrays with Tensors, which must stay in the
+graph.
 """
 
 import math
-import operator
+
+from arraygrad.ops._axes import lengths
 
 
 def _is_array(value):
@@ -19,10 +21,7 @@ def full(xp, shape, fill_value, dtype, device):
     """`xp.full`, whose fill value may be a 0-d array."""
     if not _is_array(fill_value):
         return xp.full(shape, fill_value, dtype=dtype, device=device)
-    try:
-        shape = (operator.index(shape),)
-    except TypeError:
-        shape = tuple(shape)
+    shape = lengths(shape)
     if dtype is not None:
         fill_value = xp.astype(fill_value, dtype)
     return xp.asarray(xp.broadcast_to(fill_value, shape), device=device, copy=True)

@@ -107,20 +107,15 @@ def pinv(xp, g, ans, x, rtol):
     p = ans
     ph = adjoint(xp, p)
     gh = adjoint(xp, g)
-    # In either order of the products, the square ones have the shorter side.
-    if x.shape[-2] >= x.shape[-1]:
-        inner = -xp.matmul(ph, xp.matmul(g, ph))
-        left = xp.matmul(ph, xp.matmul(p, gh))
-        left = left - xp.matmul(left, xp.matmul(p, x))
-        right = xp.matmul(gh, xp.matmul(p, ph))
-        right = right - xp.matmul(x, xp.matmul(p, right))
-    else:
-        inner = -xp.matmul(xp.matmul(ph, g), ph)
-        left = xp.matmul(xp.matmul(ph, p), gh)
-        left = left - xp.matmul(xp.matmul(left, p), x)
-        right = xp.matmul(xp.matmul(gh, p), ph)
-        right = right - xp.matmul(xp.matmul(x, p), right)
-    return inner + left + right
+
+    def product(a, b, c):  # the square matrix between has the shorter side
+        if x.shape[-2] >= x.shape[-1]:
+            return xp.matmul(a, xp.matmul(b, c))
+        return xp.matmul(xp.matmul(a, b), c)
+
+    left = product(ph, p, gh)
+    right = product(gh, p, ph)
+    return -product(ph, g, ph) + (left - product(left, p, x)) + (right - product(x, p, right))
 
 
 def matrix_power(xp, g, x, n):

@@ -145,7 +145,7 @@ def _has_constant_side(recorded):
 
 def _asks_for_a_point(place):
     """Whether a comparison is one for equality (7)."""
-    asked = parsed(source_of(place.code, place.at, {}))
+    asked = _asked(place)[0]
     if isinstance(asked, ast.Call):
         return getattr(asked.func, "attr", getattr(asked.func, "id", "")) in ("equal", "not_equal")
     return isinstance(asked, ast.Compare) and isinstance(asked.ops[0], ast.Eq | ast.NotEq)
@@ -426,15 +426,19 @@ def _is_sum(node):
 # -- what is no search (5, 8) ------------------------------------------------------------------------------------------
 
 
+def _asked(place):
+    """(syntax of a comparison, of the function around it, the line there); None for what is not known."""
+    tree, first = syntax_of_function(place.code)
+    return parsed(source_of(place.code, place.at, {})), tree, None if tree is None else place.line - first + 1
+
+
 def _gives_a_value(place):
     """Whether a place is min(a, b) or max(a, b) of numbers whose result is only computed with, and compared nowhere."""
-    call = parsed(source_of(place.code, place.at, {}))
-    tree, first = syntax_of_function(place.code)
+    call, tree, line = _asked(place)
     if tree is None or not isinstance(call, ast.Call) or getattr(call.func, "id", "") not in ("min", "max"):
         return False
     if call.keywords or any(isinstance(one, ast.Tuple | ast.Starred) for one in call.args) or len(call.args) < 2:
         return False
-    line = place.line - first + 1
     text = ast.dump(call)
     for statement in ast.walk(tree):
         if not isinstance(statement, ast.stmt) or not statement.lineno <= line <= statement.end_lineno:
@@ -455,8 +459,7 @@ def _gives_a_value(place):
 def _decides_nothing(place):
     """Whether a place is the test of an if, whose branches bind local names that decide nothing but what is shown."""
     code = place.code
-    asked = parsed(source_of(code, place.at, {}))
-    tree, first = syntax_of_function(code)
+    asked, tree, line = _asked(place)
     if not isinstance(asked, ast.Compare) or tree is None or not isinstance(tree.body[0], ast.FunctionDef):
         return False
     nodes = [node for statement in tree.body[0].body for node in ast.walk(statement)]
@@ -464,7 +467,7 @@ def _decides_nothing(place):
         return False
     if any(isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load) for node in nodes):
         return False
-    text, line = ast.dump(asked), place.line - first + 1
+    text = ast.dump(asked)
     branches = [node for node in nodes if isinstance(node, ast.If) and node.lineno <= line <= node.end_lineno]
     for node in reversed(branches):
         if any(ast.dump(part) == text for part in ast.walk(node.test)):
@@ -516,11 +519,10 @@ def _is_method_of(names, node):
 
 def _gives_what_it_compares(place):
     """Whether each branch of an if gives, in one place, what its tests compare: several of these, or a constant."""
-    asked = parsed(source_of(place.code, place.at, {}))
-    tree, first = syntax_of_function(place.code)
+    asked, tree, line = _asked(place)
     if tree is None or not isinstance(asked, ast.Compare):
         return False
-    text, line = ast.dump(asked), place.line - first + 1
+    text = ast.dump(asked)
     for node in ast.walk(tree):
         for statements in [getattr(node, name, None) for name in ("body", "orelse", "finalbody")]:
             for i, statement in enumerate(statements if isinstance(statements, list) else ()):

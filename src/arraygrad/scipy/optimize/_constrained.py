@@ -10,6 +10,7 @@ gradient is refused, as it has two sides or none.
 """
 
 import copy
+from itertools import zip_longest
 
 import numpy as np
 from scipy import sparse
@@ -41,7 +42,7 @@ class Constraints:
         every = [] if given is None or not np.size(given) else given
         given = [every] if isinstance(every, dict) or hasattr(every, "lb") else list(every)
         self._parts = [_Part(one) for one in given] if all(map(_is_whole, given)) else []  # SciPy says what is missing
-        self.plain = [_plain(one) for one in given]
+        self.plain = [_plain(one, part) for one, part in zip_longest(given, self._parts)]
         self.parameters = tuple([p for part in self._parts for p in part.parameters])
         self.equalities = np.zeros(0, dtype=bool)
 
@@ -71,16 +72,14 @@ class _Part:
         self.is_equality = None
         if isinstance(one, dict):
             self.is_equality = np.asarray(one["type"].lower() == "eq")
-            problem, further = Problem("minimize", one["fun"], one.get("args", ()), lists=True), ()
+            self.problem, further = Problem("minimize", one["fun"], one.get("args", ()), lists=True), ()
         elif hasattr(one, "A"):
             matrix = one.A.toarray() if sparse.issparse(one.A) else one.A
-            problem, further = (
-                Problem("minimize", lambda x, matrix: ag.asarray(matrix) @ x, (matrix,)),
-                (one.lb, one.ub),
-            )
+            self.problem = Problem("minimize", lambda x, matrix: ag.asarray(matrix) @ x, (matrix,))
+            further = (one.lb, one.ub)
         else:
-            problem, further = Problem("minimize", one.fun, lists=True), (one.lb, one.ub)
-        self.f, self.parameters = problem.f, (*problem.parameters, *further)
+            self.problem, further = Problem("minimize", one.fun, lists=True), (one.lb, one.ub)
+        self.f, self.parameters = self.problem.f, (*self.problem.parameters, *further)
 
     def values(self, x, args):
         """[(values, which are of equalities)], by the constraint's own parameters."""
@@ -98,18 +97,17 @@ def _vector(value):
     return ag.reshape(ag.asarray(value), (-1,))
 
 
-def _plain(one):
-    """A constraint of plain values, for SciPy."""
+def _plain(one, part):
+    """A constraint of plain values, for SciPy; as it is where it is none (`part`)."""
+    if part is None:
+        return one
     fields = dict(one) if isinstance(one, dict) else vars(one).copy()
-    args = fields.pop("args", ())
-    problem = Problem("minimize", fields["fun"], args, lists=True) if "fun" in fields else None
+    fields.pop("args", None)
     for key, value in fields.items():
         if key == "fun":
-            fields[key] = problem.raw
-        elif problem is not None and callable(value):
-            fields[key] = problem.helper(value)
+            fields[key] = part.problem.raw
         else:
-            fields[key] = raw(value)
+            fields[key] = part.problem.helper(value) if callable(value) else raw(value)
     if isinstance(one, dict):
         return fields
     made = copy.copy(one)
