@@ -135,8 +135,16 @@ def end_of_sessions(app, name, source):
     source[0] = re.sub(r"(^```pycon\n.*?)\n+```$", r"\1\n```", source[0], flags=re.M | re.S)
 
 
+def own_branch(app, name, template, context, doctree):
+    """A page's sidebar holds the branches that lead to it: all of 300 pages would be most of each page's bytes."""
+    whole = context.get("toctree")
+    if whole is not None:
+        context["toctree"] = lambda **options: whole(**{**options, "collapse": True})
+
+
 def setup(app):
     """Docstrings are Markdown-like text; autodoc wants reStructuredText."""
     app.connect("autodoc-process-docstring", make_docstrings.process, priority=400)  # before napoleon
+    app.connect("html-page-context", own_branch, priority=400)  # before the theme
     app.connect("source-read", end_of_sessions)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -28,6 +28,7 @@ from arraygrad.core.constructors import asarray
 from arraygrad.core.operands import WIDER
 from arraygrad.core.tensor import Tensor, gradient_edge
 
+cdef object array_type = numpy.ndarray
 cdef object dtype_type = numpy.dtype
 cdef object real_double = numpy.dtype("float64")
 cdef object complex_double = numpy.dtype("complex128")
@@ -93,9 +94,9 @@ def recording(function, rule, element, op=None):
                 return function(x)
             except TypeError as error:
                 x = number_held(error, x, arraygrad_adopting != NULL)
-        if not is_kept(x):
+        if not is_kept(x) and not in_rows(x):
             return function(x)
-        function(number_of(x))
+        check(function, x)
         if direct is not None and is_number(x):
             return made_float(unary(direct, x))
         return made_float(rule(element(x)))
@@ -109,7 +110,7 @@ def recording_first(function, several, op):
     @functools.wraps(function)
     def call(*args, **kwargs):
         if len(args) == 1 and not kwargs and type(args[0]) is tensor_type and is_kept(args[0]) and is_number(args[0]):
-            function(number_of(args[0]))
+            check(function, args[0])
             return made_float(unary(direct, args[0]))
         return several(*args, **kwargs)
     return call
@@ -118,6 +119,21 @@ def recording_first(function, several, op):
 cdef bint is_number(TensorBase t):
     """Whether a recorded Tensor has no axes and is a scalar as it is."""
     return t.value.meta.ndim == 0 and rebinds(t) and is_double(t)
+
+
+cdef int check(function, TensorBase t) except -1:
+    """Call the real function of math, which raises where it has no value; of an array of several rows in each of them."""
+    if in_rows(t):
+        for number in t.value.raw.numbers():
+            function(number)
+    else:
+        function(number_of(t))
+    return 0
+
+
+cdef bint in_rows(TensorBase t) except -1:
+    """Whether it is a number in each of several rows: Note [Small programs] in program/values.py."""
+    return type(t.value.raw) is not array_type and t.value.meta.size == 1 and hasattr(t.value.raw, "numbers")
 
 
 def number_of(TensorBase t):

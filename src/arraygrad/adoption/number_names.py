@@ -64,6 +64,24 @@ def _number(x):
     return number_of(x) if isinstance(x, Tensor) else x
 
 
+def _in_rows(args):
+    """Whether an argument is a Tensor over an array of several rows."""
+    return any(isinstance(x, Tensor) and hasattr(x.array, "numbers") for x in args)
+
+
+def _numbers(x):
+    """The numbers that the real call is given in the place of an argument: one, or that of each row."""
+    return x.array.numbers() if _in_rows((x,)) else [_number(x)]
+
+
+def _called_in_rows(real, args, kwargs):
+    """The real call in each row, where it raises if it has no value there; the last result."""
+    rows = [_numbers(x) for x in args]
+    for i in range(max(map(len, rows))):
+        plain = real(*[row[i % len(row)] for row in rows], **kwargs)
+    return plain
+
+
 def _of_one(real, rule):
     """A function of one number; `rule(t)` computes it of a 0-d Tensor."""
     return recording(real, rule, element, _operation(rule))
@@ -87,14 +105,16 @@ def _of_several(real, rule):
             try:
                 return real(*args, **kwargs)
             except TypeError as error:
-                args = numbers_held(error, args, is_on())
-            return function(*args, **kwargs)
+                if not _in_rows(args):
+                    return function(*numbers_held(error, args, is_on()), **kwargs)
         if any(isinstance(x, Tensor) and x.requires_grad and not stays(x) for x in args):
             return real(*args, **kwargs)  # which refuses it
         try:
             plain = real(*[_number(x) for x in args], **kwargs)
         except TypeError as error:
-            return function(*numbers_held(error, args, is_on()), **kwargs)
+            if not _in_rows(args):
+                return function(*numbers_held(error, args, is_on()), **kwargs)
+            plain = _called_in_rows(real, args, kwargs)
         if plain is NotImplemented:  # of a method of `float`: the other operand's class computes
             return plain
         return made_float(rule(*[element(x) if isinstance(x, Tensor) else x for x in args], **kwargs))

@@ -28,7 +28,7 @@ from arraygrad.program import library
 from arraygrad.program.values import Batched, NoBatch
 from arraygrad.transforms.tracked_call import TrackedCall
 
-__all__ = ["NoForm", "are_close", "at_once", "beside", "read_by_point"]
+__all__ = ["NoForm", "are_close", "at_once", "beside", "read_by_point", "slopes_at"]
 
 _CLOSE = 1e-7  # how near the values have to be, relative to the largest of each component
 
@@ -80,8 +80,64 @@ def at_once(f, t, y, parameters, known=None, apart=False):
     m, n = y.shape
     given = [Batched(numpy.ascontiguousarray(y), m)]
     for p in map(numpy.asarray, parameters):
-        given.append(Batched(numpy.repeat(p[None], m, axis=0), m) if apart else Batched(p, None))
-    time = wrap_raw(Batched(numpy.ascontiguousarray(t), m))
+        given.append(_in_each_row(p, m) if apart else Batched(p, None))
+    tracked, values = _called(f, t, given, (n,))
+    if known is not None and not are_close(values, known).all():
+        raise NoForm
+
+    def pull(cotangents):
+        by_y, *rest = _pulled(tracked, values.dtype, cotangents)
+        by_y = None if by_y is None else numpy.broadcast_to(by_y.values, (m, n))
+        if apart:
+            return by_y, *[_rows_of(part, m) for part in rest]
+        # A gradient that is the same at all points stands there once.
+        return (by_y, *[
+            None if part is None else part.values * m if part.rows is None else part.values.sum(axis=0)
+            for part in rest
+        ])  # fmt: skip
+
+    return values, pull
+
+
+def slopes_at(f, x, parameters, cotangent):
+    """The values of a function at many points, and its gradients by the parameters at each of them.
+
+    Parameters
+    ----------
+    f : callable
+        f(x, *parameters) for a number x, of the shape of the cotangent.
+    x : numpy.ndarray (m,)
+    parameters : sequence of numpy.ndarray
+    cotangent : numpy.ndarray
+        The same at all points.
+
+    Returns
+    -------
+    values : numpy.ndarray (m, *shape)
+    gradients : list of numpy.ndarray (m, *shape of the parameter), or None where one is zero
+
+    Raises
+    ------
+    NoForm
+        As `at_once`.
+    """
+    m = len(x)
+    tracked, values = _called(f, x, [_in_each_row(p, m) for p in parameters], cotangent.shape)
+    cotangents = numpy.repeat(cotangent[None], m, axis=0)
+    return values, [_rows_of(part, m) for part in _pulled(tracked, values.dtype, cotangents)]
+
+
+def _in_each_row(p, m):
+    return Batched(numpy.repeat(p[None], m, axis=0), m)
+
+
+def _rows_of(part, m):
+    return None if part is None else numpy.broadcast_to(part.values, (m, *part.shape))
+
+
+def _called(f, t, given, shape):
+    """(tracked call, values (m, *shape)) of f at points t (m,) with arrays `given`, which are Batched."""
+    time = wrap_raw(Batched(numpy.ascontiguousarray(t), len(t)))
 
     def function(*arrays):
         return f(time, *arrays)
@@ -90,38 +146,24 @@ def at_once(f, t, y, parameters, known=None, apart=False):
     try:
         with library.plain_arrays():
             tracked = TrackedCall("vjp", function, tuple(given), tuple(range(len(given)))).call()
-        result = tracked.outputs[0]
-        value = raw(result)
+        value = raw(tracked.outputs[0])
     except Exception as error:  # whatever it is, the call point by point tells it
         raise NoForm from error
-    if len(tracked.outputs) != 1 or not isinstance(value, Batched) or value.shape != (n,):
+    if len(tracked.outputs) != 1 or not isinstance(value, Batched) or value.shape != shape:
         raise NoForm
-    values = numpy.broadcast_to(value.values, (m, n))
-    if known is not None and not are_close(values, known).all():
-        raise NoForm
-    dtype = values.dtype
+    return tracked, numpy.broadcast_to(value.values, (len(t), *shape))
 
-    def pull(cotangents):
-        if not getattr(result, "requires_grad", False):
-            return (None,) * len(tracked.edges)
-        if cotangents.dtype != dtype:
-            cotangents = (cotangents if dtype.kind == "c" else cotangents.real).astype(dtype)
-        try:
-            found = tracked.pull((0,), (Batched(cotangents, m),), create_graph=False, keep_graph=True)
-        except Exception as error:
-            raise NoForm from error
-        by_y, *rest = found
-        by_y = None if by_y is None else numpy.broadcast_to(by_y.values, (m, n))
-        if apart:
-            rest = [None if part is None else numpy.broadcast_to(part.values, (m, *part.shape)) for part in rest]
-            return by_y, *rest
-        # A gradient that is the same at all points stands there once.
-        return (by_y, *[
-            None if part is None else part.values * m if part.rows is None else part.values.sum(axis=0)
-            for part in rest
-        ])  # fmt: skip
 
-    return values, pull
+def _pulled(tracked, dtype, cotangents):
+    """The gradients, Batched or None, of the arrays of a call for cotangents (m, *shape) of its values of a dtype."""
+    if not getattr(tracked.outputs[0], "requires_grad", False):
+        return (None,) * len(tracked.edges)
+    if cotangents.dtype != dtype:
+        cotangents = (cotangents if dtype.kind == "c" else cotangents.real).astype(dtype)
+    try:
+        return tracked.pull((0,), (Batched(cotangents, len(cotangents)),), create_graph=False, keep_graph=True)
+    except Exception as error:
+        raise NoForm from error
 
 
 def read_by_point(error):

@@ -22,6 +22,7 @@ Guarded by tests/implicit/test_functions_that_read.py.
 """
 
 import functools
+import operator
 import types
 
 import numpy
@@ -126,9 +127,16 @@ def _over(f, reading, *given):
 def _over_copies(f, tensors):
     """function(*given, *values): a copy of f with the values in the places of the Tensors, called on what is given."""
     copies, n = Copies(f, tensors), len(tensors)
+    last = ((), None)  # raw values and the copy over them: a solver calls with the same values many times
 
     def function(*given):
-        return copies.of(f, given[-n:])(*given[:-n])
+        nonlocal last
+        values, (before, made) = given[-n:], last
+        if len(before) != n or not all(map(operator.is_, values, before)):
+            made = copies.of(f, values)
+            if not any(isinstance(value, Tensor) for value in values):
+                last = (values, made)
+        return made(*given[:-n])
 
     return function
 

@@ -222,6 +222,10 @@ class Batched(Array):
     def item(self):
         return numpy.asarray(self.one()).item()
 
+    def numbers(self):
+        """The number of each row, for what looks whether a function of numbers has a value there, and no more."""
+        return self.values.ravel().tolist()
+
     def __float__(self):
         return float(self.one())
 

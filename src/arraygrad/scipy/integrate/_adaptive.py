@@ -1,6 +1,6 @@
 """Integrals of gradients, which may be singular where the function is not.
 
-May import: numpy, SciPy.
+May import: scipy.integrate._at_nodes, numpy, SciPy.
 
 A gradient under an integral often has a singularity that its function lacks: that of sqrt(r**2 - t**2) in r is infinite
 at t = r. SciPy's rule for arrays (`quad_vec`) halves intervals towards such a point and stops where they can be halved
@@ -16,6 +16,8 @@ import warnings
 
 import numpy as np
 from scipy import integrate
+
+from arraygrad.scipy.integrate._at_nodes import Nodes
 
 __all__ = ["MATH_ERRORS", "ROUNDED", "ROUNDING", "integral_of_a_gradient", "warn"]
 
@@ -48,7 +50,7 @@ def no_value(error):
     return not isinstance(error, ValueError) or "math domain error" in str(error) or "math range error" in str(error)
 
 
-def integral_of_a_gradient(name, f, a, b, tolerances, points=None):
+def integral_of_a_gradient(name, f, a, b, tolerances, points=None, slopes=None):
     """The integral of f over [a, b].
 
     Parameters
@@ -63,6 +65,8 @@ def integral_of_a_gradient(name, f, a, b, tolerances, points=None):
         epsabs and epsrel.
     points : sequence of float, optional
         Where f may have a jump or a singularity.
+    slopes : Slopes, optional
+        What gives values of f at many numbers.
 
     Returns
     -------
@@ -77,7 +81,7 @@ def integral_of_a_gradient(name, f, a, b, tolerances, points=None):
         for limit in (_FIRST_LIMIT, _LIMIT):
             try:
                 found, error, info = integrate.quad_vec(
-                    f, a, b, points=inside, limit=limit, full_output=True, **tolerances
+                    Nodes(f, slopes, a, b, inside), a, b, points=inside, limit=limit, full_output=True, **tolerances
                 )
             except MATH_ERRORS as error:
                 if not no_value(error):

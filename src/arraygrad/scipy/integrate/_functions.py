@@ -1,7 +1,8 @@
 """Integrals of functions, by Leibniz' rule: the limits by the integrand, parameters by the integral of its gradient.
 
 May import: arraygrad, core.tensor, implicit.common, transforms, scipy._declare, scipy._callbacks,
-scipy.integrate._adaptive, scipy.integrate._verified, scipy.integrate._chapter, numpy, SciPy.
+scipy.integrate._adaptive, scipy.integrate._at_nodes, scipy.integrate._verified, scipy.integrate._chapter, numpy,
+SciPy.
 
 The gradient's integral is an integral of the same kind with the cotangent among its parameters: derivatives of any
 order follow. Its own accuracy is that of the call's tolerances; one that does not converge is nan, with a warning.
@@ -19,6 +20,7 @@ from arraygrad.scipy._callbacks import lifted
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy.integrate._adaptive import MATH_ERRORS, integral_of_a_gradient, no_value, warn
+from arraygrad.scipy.integrate._at_nodes import Calls, Slopes
 from arraygrad.scipy.integrate._chapter import CHAPTER, NAMES
 from arraygrad.scipy.integrate._verified import is_refuted, one_sided
 from arraygrad.transforms.following import vjp
@@ -38,10 +40,10 @@ _ONE_INTERVAL, _FINE = 30, 1e-6
 class _Integral:
     """A computed integral as the node of its Tensor sees it."""
 
-    def __init__(self, name, f, solution, arguments, tolerances, points, smooth=False):
+    def __init__(self, name, f, solution, arguments, tolerances, points, smooth=False, calls=None):
         self.name, self.f, self.solution = name, f, solution
         self.arguments, self.tolerances, self.points = arguments, tolerances, points
-        self.smooth = smooth
+        self.smooth, self.calls = smooth, calls
 
     def pull(self, g, ans, arrays):
         """Gradients of the limits and the parameters that are differentiated."""
@@ -78,8 +80,9 @@ class _Integral:
                     flat = again if np.all(np.isfinite(raw(again))) else flat
                 return flat
 
+            slopes = self.slopes(g, before, [t for _, t in inner])
             whole = _vector(self.name, integrand, lower, upper, (g, *[t for _, t in inner]), self.tolerances,
-                            self.points)  # fmt: skip
+                            self.points, slopes)  # fmt: skip
             for (p, _), part in zip(inner, split(ag.asarray(whole), [t for _, t in inner]), strict=True):
                 found[p] = part
         gradients = [found[p] for p in positions]
@@ -89,6 +92,18 @@ class _Integral:
         if isinstance(ans, Tensor):
             return gradients
         return [raw(gradient) for gradient in gradients]
+
+    def slopes(self, g, before, inner):
+        """What gives the gradients under the integral at many numbers, or None: Note [Slopes at all nodes]."""
+        calls, arguments = self.calls, self.arguments
+        if calls is None or not calls.may_be_together(self.f):
+            return None
+        limits, (g, *values) = [raw(t) for t in before], [np.asarray(raw(t)) for t in (g, *inner)]
+
+        def constants(values):
+            return arguments.rebuilt([*limits, *values])[2:]
+
+        return Slopes(self.f, constants, values, g, calls.known)
 
     def end(self, g, limit, other, parameters):
         """The gradient of the upper limit: the function there; nan, with a warning, where it has no value."""
@@ -117,15 +132,15 @@ def split(flat, like):
     return found
 
 
-def _vector(name, f, lower, upper, parameters, tolerances, points):
-    """The integral of an array-valued function, recorded."""
+def _vector(name, f, lower, upper, parameters, tolerances, points, slopes=None):
+    """The integral of an array-valued function, recorded; `slopes` gives its values at many numbers."""
     arguments = Arguments((lower, upper, *parameters))
     a, b, *rest = arguments.raw()
 
     def plain(x):
         return np.asarray(raw(f(x, *rest)))
 
-    value = integral_of_a_gradient(name, plain, float(a), float(b), tolerances, points)
+    value = integral_of_a_gradient(name, plain, float(a), float(b), tolerances, points, slopes)
     return arguments.attach(_Integral(name, f, np.asarray(value), arguments, tolerances, points))
 
 
@@ -147,17 +162,12 @@ def _quad(func, a, b, args=(), full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, li
         return (sum(parts[1:], parts[0]), *theirs[1:])
     arguments = Arguments((a, b, *parameters))
     lower, upper, *rest = arguments.raw()
-    function, count = raw_function("scipy.integrate.quad", f, rest), itertools.count()
-
-    def counted(x):
-        next(count)
-        return function(x)
-
-    found = integrate.quad(counted, lower, upper, (), full_output, epsabs, epsrel, limit, points)
+    calls = Calls(raw_function("scipy.integrate.quad", f, rest))
+    found = integrate.quad(calls, lower, upper, (), full_output, epsabs, epsrel, limit, points)
     # No jump lets the first of the rules agree with its coarser one to many digits.
-    smooth = points is None and max(epsabs, epsrel) <= _FINE and next(count) <= _ONE_INTERVAL
+    smooth = points is None and max(epsabs, epsrel) <= _FINE and calls.count <= _ONE_INTERVAL
     problem = _Integral("scipy.integrate.quad", f, np.asarray(found[0]), arguments, _tolerances(epsabs, epsrel), points,
-                        smooth)  # fmt: skip
+                        smooth, calls)  # fmt: skip
     return (arguments.attach(problem), *found[1:])
 
 
@@ -179,10 +189,11 @@ def _quad_vec(f, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=100e6, l
     arguments = Arguments((a, b, *parameters))
     lower, upper, *rest = arguments.raw()
     points = None if points is None else [float(raw(place)) for place in points]
-    found = integrate.quad_vec(raw_function("scipy.integrate.quad_vec", function, rest), lower, upper, epsabs, epsrel,
-                               norm, cache_size, limit, workers, points, quadrature, full_output)  # fmt: skip
+    calls = Calls(raw_function("scipy.integrate.quad_vec", function, rest))
+    found = integrate.quad_vec(calls, lower, upper, epsabs, epsrel, norm, cache_size, limit, workers, points,
+                               quadrature, full_output)  # fmt: skip
     problem = _Integral("scipy.integrate.quad_vec", function, np.asarray(found[0]), arguments,
-                        _tolerances(epsabs, epsrel), points)  # fmt: skip
+                        _tolerances(epsabs, epsrel), points, calls=calls)  # fmt: skip
     return (arguments.attach(problem), *found[1:])
 
 
