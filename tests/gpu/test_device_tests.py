@@ -22,7 +22,8 @@ cupyx.allow_synchronize = lambda allowed: contextlib.nullcontext()
 cupyx.DeviceSynchronized = type("DeviceSynchronized", (RuntimeError,), {{}})
 import pytest
 FOLDER = {str(FOLDER)!r}
-status = pytest.main([f"{{FOLDER}}/{{sys.argv[1]}}", "-q", "-p", "no:cacheprovider", "-k", "not ({LEFT_OUT})"])
+chosen = ["--thin", "2", "-k", "not ({LEFT_OUT})"]  # of tests of many cases half will do
+status = pytest.main([f"{{FOLDER}}/{{sys.argv[1]}}", "-q", "-p", "no:cacheprovider", *chosen])
 if sys.argv[2:] and races:
     sys.exit("\\n".join(races))
 sys.exit(status)
