@@ -1,6 +1,6 @@
 """The gradient under an integral at all nodes of a rule at once.
 
-May import: implicit.columns, implicit.stores, scipy._declare, numpy, SciPy.
+May import: implicit.columns, scipy._declare, numpy, SciPy.
 
 Note [Slopes at all nodes]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -9,9 +9,10 @@ Note [Slopes at all nodes]
     has such a form (Note [Calls at many points] in implicit/columns.py), and handed out one by one.
 (2) Which nodes come next is known: a rule begins with whole intervals, and halves one in each step. The places of its
     nodes in an interval are read off its own calls. A number that is not among them is asked for alone, as ever.
-(3) What is computed at once is held to what is known: at the numbers where SciPy called the integrand for the integral
-    itself, values are compared; at one node, the slopes, too. Otherwise, and where the integrand stores what it
-    computes or is called on copies, nothing is done at once. Slopes that are not finite are taken alone.
+(3) What is computed at once is held to calls on plain numbers: the value at every node, and the slopes at one. A program
+    may catch an error that rows raise, and take another way for all of them. Nodes with another value, and slopes that
+    are not finite, are taken alone; so is every node where the slopes differ, where the integrand has no such form,
+    stores what it computes, or is called on copies.
 Guarded by tests/scipy_rules/test_slopes_at_all_nodes.py.
 """
 
@@ -23,37 +24,19 @@ import numpy as np
 from scipy import integrate
 
 from arraygrad.implicit.columns import NoForm, beside, read_by_point, slopes_at
-from arraygrad.implicit.stores import running
 from arraygrad.scipy._declare import raw
 
-__all__ = ["Calls", "Nodes", "Slopes"]
+__all__ = ["Nodes", "Slopes", "may_be_together"]
 
-_KNOWN = 21  # calls whose values are kept, of the first interval
 _ELEMENTS = 1 << 18  # of the parameters at all nodes
 _BRANCHES, _POINTS = 8, 3  # values that an integrand may read for nodes to be done together, and nodes of each
 _CLOSE = 1e-7  # of values that are the same, relative to the largest
-_SMALL = 64  # elements of values that are kept
 _MISSES = 3  # numbers that were no node, before it is given up
 
 
-class Calls:
-    """The integrand f(x) of raw arrays as SciPy calls it, which is to be differentiated; it notes its first values."""
-
-    def __init__(self, f):
-        self._f, self._watch = f, running()
-        self.count, self.known = 0, []
-
-    def __call__(self, x):
-        value = self._f(x)
-        self.count += 1
-        if self.count <= _KNOWN and (type(value) is float or np.size(value) <= _SMALL):
-            self.known.append((x, value if type(value) is float else np.array(value)))
-        return value
-
-    def may_be_together(self, f):
-        """Whether the program's function may be called on something else than numbers: it stores nothing."""
-        stores = self._watch is not None and self._watch.stored
-        return len(self.known) > 0 and not stores and not getattr(f, "on_copies", False)
+def may_be_together(f, watch):
+    """Whether an integrand may be called on something else than numbers: it was not seen to store them."""
+    return not (watch is not None and watch.stored) and not getattr(f, "on_copies", False)
 
 
 class Slopes:
@@ -67,28 +50,37 @@ class Slopes:
         constants(values): all parameters, with values in the place of those that are differentiated.
     values : list of numpy.ndarray
     cotangent : numpy.ndarray
-    known : list of (float, value)
-        What f is at some numbers.
     """
 
-    def __init__(self, f, constants, values, cotangent, known):
-        self._f, self._constants = f, constants
-        self._values, self._cotangent, self._known = values, cotangent, known
+    def __init__(self, f, constants, values, cotangent):
+        self._f, self._constants, self._values, self._cotangent = f, constants, values, cotangent
+        self._plain = constants(values)
 
     def at(self, x):
-        """The gradients at numbers x (m,), (m, elements of all parameters), or NoForm."""
+        """The gradients at numbers x (m,), (m, elements of all parameters), and where they are known to be right (m,).
+
+        Raises
+        ------
+        NoForm
+            If there is no form for many numbers at once.
+        """
         size = sum([value.size for value in self._values])
         if size * len(x) > _ELEMENTS:
             raise NoForm
-        known, self._known = self._known, []
-        found = self._found(np.concatenate([x, [x for x, _ in known]]), _BRANCHES)
-        if known:
-            expected = np.stack([np.reshape(value, self._cotangent.shape) for _, value in known])
-            values = found[0][len(x) :]
-            close = max(_CLOSE, 64 * float(np.finfo(values.dtype).eps))
-            if not np.all(np.abs(values - expected) <= close * np.max(np.abs(expected)) + 1e-300):
-                raise NoForm
-        return found[1][: len(x)]
+        values, rows = self._found(x, _BRANCHES)
+        close = max(_CLOSE, 64 * float(np.finfo(values.dtype).eps)) * np.max(np.abs(values), initial=0.0) + 1e-300
+        same = np.abs(values - self._of_numbers(x)) <= close
+        return rows, same.reshape(len(x), -1).all(axis=1) & np.isfinite(rows).all(axis=1)
+
+    def _of_numbers(self, x):
+        """The values by a call on each plain number; nan where it raises, which is told where the number is alone."""
+        f, given, found = self._f, self._plain, []
+        for number in x.tolist():
+            try:
+                found.append(raw(f(number, *given)))
+            except Exception:
+                found.append(self._cotangent * np.nan)
+        return np.array(found).reshape(len(x), *self._cotangent.shape)
 
     def _found(self, x, branches):
         """(values, gradients) at x. Where f reads a value that differs by number, the numbers of each go together."""
@@ -134,7 +126,7 @@ class Nodes:
 
     def __init__(self, f, slopes, a, b, points):
         self._f, self._slopes = f, slopes
-        self._made, self._misses, self._compared = {}, 0, False
+        self._made, self._misses = {}, 0
         self._finite = bool(np.isfinite(a) and np.isfinite(b))
         # SciPy's place t of an infinite interval lies at a number x: from 0 to 1, or from -1 to 1 through infinity.
         self._start, self._sign = (a, 1.0) if np.isfinite(a) else (b, -1.0) if np.isfinite(b) else (None, 1.0)
@@ -212,24 +204,23 @@ class Nodes:
             x = np.unique(self._number(t))
         x = x[np.isfinite(x)]
         try:
-            rows = self._slopes.at(x)
-            if not self._compared:
-                self._compared = True
-                self._compare(x, rows)
+            rows, right = self._slopes.at(x)
+            self._compare(x, rows, right)
         except NoForm:
             self._slopes = None
             return
-        for number, row, right in zip(x.tolist(), rows, np.isfinite(rows).all(axis=1).tolist(), strict=True):
-            if right:
-                self._made[number] = row
+        for i in np.flatnonzero(right).tolist():
+            self._made[float(x[i])] = rows[i]
 
-    def _compare(self, x, rows):
-        """Hold the slopes at one node to those of a call there."""
-        i = len(x) // 3
+    def _compare(self, x, rows, right):
+        """Hold the slopes at one of the nodes to those of a call there; NoForm."""
+        places = np.flatnonzero(right)
+        if not places.size:
+            raise NoForm
+        i = places[places.size // 3]
         alone = np.asarray(raw(self._f(float(x[i]))))
         close = np.sqrt(np.finfo(rows.dtype).eps)
-        right = np.abs(rows[i] - alone) <= close * np.max(np.abs(alone), initial=0.0)
-        if not np.all(right | ~np.isfinite(alone)):
+        if not np.all(np.abs(rows[i] - alone) <= close * np.max(np.abs(alone), initial=0.0)):
             raise NoForm
 
 

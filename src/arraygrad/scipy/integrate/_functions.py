@@ -1,6 +1,6 @@
 """Integrals of functions, by Leibniz' rule: the limits by the integrand, parameters by the integral of its gradient.
 
-May import: arraygrad, core.tensor, implicit.common, transforms, scipy._declare, scipy._callbacks,
+May import: arraygrad, core.tensor, implicit.common, implicit.stores, transforms, scipy._declare, scipy._callbacks,
 scipy.integrate._adaptive, scipy.integrate._at_nodes, scipy.integrate._verified, scipy.integrate._chapter, numpy,
 SciPy.
 
@@ -16,11 +16,12 @@ from scipy import integrate, special
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import Arguments, as_tensor, raw_function
+from arraygrad.implicit.stores import running
 from arraygrad.scipy._callbacks import lifted
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy.integrate._adaptive import MATH_ERRORS, integral_of_a_gradient, no_value, warn
-from arraygrad.scipy.integrate._at_nodes import Calls, Slopes
+from arraygrad.scipy.integrate._at_nodes import Slopes, may_be_together
 from arraygrad.scipy.integrate._chapter import CHAPTER, NAMES
 from arraygrad.scipy.integrate._verified import is_refuted, one_sided
 from arraygrad.transforms.following import vjp
@@ -40,10 +41,10 @@ _ONE_INTERVAL, _FINE = 30, 1e-6
 class _Integral:
     """A computed integral as the node of its Tensor sees it."""
 
-    def __init__(self, name, f, solution, arguments, tolerances, points, smooth=False, calls=None):
+    def __init__(self, name, f, solution, arguments, tolerances, points, smooth=False, of_slopes=False):
         self.name, self.f, self.solution = name, f, solution
         self.arguments, self.tolerances, self.points = arguments, tolerances, points
-        self.smooth, self.calls = smooth, calls
+        self.smooth, self._of_slopes, self._watch = smooth, of_slopes, running()
 
     def pull(self, g, ans, arrays):
         """Gradients of the limits and the parameters that are differentiated."""
@@ -95,15 +96,15 @@ class _Integral:
 
     def slopes(self, g, before, inner):
         """What gives the gradients under the integral at many numbers, or None: Note [Slopes at all nodes]."""
-        calls, arguments = self.calls, self.arguments
-        if calls is None or not calls.may_be_together(self.f):
+        if self._of_slopes or not may_be_together(self.f, self._watch):
             return None
+        arguments = self.arguments
         limits, (g, *values) = [raw(t) for t in before], [np.asarray(raw(t)) for t in (g, *inner)]
 
         def constants(values):
             return arguments.rebuilt([*limits, *values])[2:]
 
-        return Slopes(self.f, constants, values, g, calls.known)
+        return Slopes(self.f, constants, values, g)
 
     def end(self, g, limit, other, parameters):
         """The gradient of the upper limit: the function there; nan, with a warning, where it has no value."""
@@ -141,7 +142,7 @@ def _vector(name, f, lower, upper, parameters, tolerances, points, slopes=None):
         return np.asarray(raw(f(x, *rest)))
 
     value = integral_of_a_gradient(name, plain, float(a), float(b), tolerances, points, slopes)
-    return arguments.attach(_Integral(name, f, np.asarray(value), arguments, tolerances, points))
+    return arguments.attach(_Integral(name, f, np.asarray(value), arguments, tolerances, points, of_slopes=True))
 
 
 def _tolerances(epsabs, epsrel):
@@ -162,12 +163,17 @@ def _quad(func, a, b, args=(), full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, li
         return (sum(parts[1:], parts[0]), *theirs[1:])
     arguments = Arguments((a, b, *parameters))
     lower, upper, *rest = arguments.raw()
-    calls = Calls(raw_function("scipy.integrate.quad", f, rest))
-    found = integrate.quad(calls, lower, upper, (), full_output, epsabs, epsrel, limit, points)
+    function, count = raw_function("scipy.integrate.quad", f, rest), itertools.count()
+
+    def counted(x):
+        next(count)
+        return function(x)
+
+    found = integrate.quad(counted, lower, upper, (), full_output, epsabs, epsrel, limit, points)
     # No jump lets the first of the rules agree with its coarser one to many digits.
-    smooth = points is None and max(epsabs, epsrel) <= _FINE and calls.count <= _ONE_INTERVAL
+    smooth = points is None and max(epsabs, epsrel) <= _FINE and next(count) <= _ONE_INTERVAL
     problem = _Integral("scipy.integrate.quad", f, np.asarray(found[0]), arguments, _tolerances(epsabs, epsrel), points,
-                        smooth, calls)  # fmt: skip
+                        smooth)  # fmt: skip
     return (arguments.attach(problem), *found[1:])
 
 
@@ -189,11 +195,10 @@ def _quad_vec(f, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=100e6, l
     arguments = Arguments((a, b, *parameters))
     lower, upper, *rest = arguments.raw()
     points = None if points is None else [float(raw(place)) for place in points]
-    calls = Calls(raw_function("scipy.integrate.quad_vec", function, rest))
-    found = integrate.quad_vec(calls, lower, upper, epsabs, epsrel, norm, cache_size, limit, workers, points,
-                               quadrature, full_output)  # fmt: skip
+    found = integrate.quad_vec(raw_function("scipy.integrate.quad_vec", function, rest), lower, upper, epsabs, epsrel,
+                               norm, cache_size, limit, workers, points, quadrature, full_output)  # fmt: skip
     problem = _Integral("scipy.integrate.quad_vec", function, np.asarray(found[0]), arguments,
-                        _tolerances(epsabs, epsrel), points, calls=calls)  # fmt: skip
+                        _tolerances(epsabs, epsrel), points)  # fmt: skip
     return (arguments.attach(problem), *found[1:])
 
 
