@@ -10,9 +10,9 @@ Note [Slopes at all nodes]
 (2) Which nodes come next is known: a rule begins with whole intervals, and halves one in each step. The places of its
     nodes in an interval are read off its own calls. A number that is not among them is asked for alone, as ever.
 (3) What is computed at once is held to calls on plain numbers: the value at every node, and the slopes at one. A
-    program may catch an error that rows raise, and take another way for all of them. Nodes with another value or with slopes
-    that are not finite are taken alone; so are all where the slopes differ, where the integrand has no such form, stores
-    what it computes, or is called on copies.
+    program may catch an error that rows raise, and take another way for all of them. Nodes with another value or with
+    slopes that are not finite are taken alone; so are all where the slopes differ, where the integrand has no such
+    form, stores what it computes, or is called on copies.
 Guarded by tests/scipy_rules/test_slopes_at_all_nodes.py.
 """
 
