@@ -122,7 +122,7 @@ cdef bint is_number(TensorBase t):
 
 
 cdef int check(function, TensorBase t) except -1:
-    """Call the real function of math, which raises where it has no value; of an array of several rows in each of them."""
+    """Call the real function of math, which raises where it has no value; of an array of several rows for each row."""
     if in_rows(t):
         for number in t.value.raw.numbers():
             function(number)

@@ -93,5 +93,6 @@ cdef class Op:
 
 
 cdef Op named_op(str name)
+cdef Op folding_op(str ufunc, str kind)
 cdef tuple bind_plain(Op op, tuple args, dict kwargs)
 cdef object result_type_of(Op op)

@@ -346,6 +346,7 @@ cdef int keep(str name, int kind, int position, int k, list saves) except -1:
 
 
 cdef dict _ops = {}
+cdef dict _folding = {}                 # (name of a ufunc, kind) -> Op
 cdef dict _result_types = {}            # name of the class -> class; guarded by the GIL, setdefault lets one win
 
 
@@ -391,6 +392,11 @@ cdef Op named_op(str name):
     return <Op>_ops[name]
 
 
+cdef Op folding_op(str ufunc, str kind):
+    """The operation of that kind that folds with a ufunc of NumPy's (`folds` in the table); None: there is none."""
+    return <Op>_folding.get((ufunc, kind))
+
+
 cdef int keep_op(Op op) except -1:
     keep_for_ever(op, op.name, op.params, op.defaults, op.positions, op.inputs, op.others, op.rules, op.plans, op.saves,
                   op.static_positions)
@@ -404,6 +410,8 @@ def compile_table(table):
         if entry.name not in _ops:
             op = _ops[entry.name] = Op(entry, len(_ops))
             keep_op(op)
+            if entry.folds:
+                _folding[entry.folds, entry.kind] = op
             if entry.operator == "pow":     # with a number NumPy's operator is another ufunc than numpy.power
                 op.by_operator = Op(entry, op.index)
                 keep_op(op.by_operator)

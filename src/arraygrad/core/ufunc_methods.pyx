@@ -11,12 +11,9 @@ from cpython.object cimport PyObject
 
 from arraygrad.engine.arrayops cimport GradMeta
 from arraygrad.core.apply cimport apply_op, binary
-from arraygrad.core.op cimport Op, named_op
+from arraygrad.core.op cimport Op, folding_op, named_op
 from arraygrad.core.value cimport Backend, TensorBase, has_extra, is_tensor
 from arraygrad.core.views cimport shape_op
-
-cdef dict _reductions = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
-cdef dict _scans = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
 
 
 cdef object ufunc_method(object ufunc, object method, Op op, PyObject** args, Py_ssize_t n, PyObject* names):
@@ -31,7 +28,7 @@ cdef object ufunc_method(object ufunc, object method, Op op, PyObject** args, Py
     if not is_served(args[2]):
         return NotImplemented
     if method == "reduce":
-        return reduced(_reductions.get(ufunc.__name__), args, n, names)
+        return reduced(folding_op(ufunc.__name__, "reduction"), args, n, names)
     if method == "accumulate":
         return accumulated(ufunc.__name__, args, n, names)
     return NotImplemented
@@ -62,13 +59,13 @@ cdef bint read_axis(object axis, GradMeta meta, Py_ssize_t* found) except -1:
     return 0 <= found[0] < meta.ndim
 
 
-cdef object reduced(object name, PyObject** args, Py_ssize_t n, PyObject* names):
+cdef object reduced(Op op, PyObject** args, Py_ssize_t n, PyObject* names):
     """ufunc.reduce(x, axis=0), and with keepdims."""
     cdef GradMeta meta = (<TensorBase>args[2]).value.meta
     cdef Py_ssize_t place = 0, i
     cdef bint keepdims = False
     cdef object axis = 0, key, value
-    if name is None or n > 4:
+    if op is None or n > 4:
         return NotImplemented
     if n == 4:
         axis = <object>args[3]
@@ -84,9 +81,9 @@ cdef object reduced(object name, PyObject** args, Py_ssize_t n, PyObject* names)
         if not read_axis(axis, meta, &place):
             return NotImplemented
         axis = place
-    if name == "max" or name == "min":
-        return apply_op(named_op(name), (<object>args[2], axis, keepdims))
-    return apply_op(named_op(name), (<object>args[2], axis, None, keepdims))
+    if "dtype" in op.params:
+        return apply_op(op, (<object>args[2], axis, None, keepdims))
+    return apply_op(op, (<object>args[2], axis, keepdims))
 
 
 cdef object accumulated(object name, PyObject** args, Py_ssize_t n, PyObject* names):
@@ -94,6 +91,7 @@ cdef object accumulated(object name, PyObject** args, Py_ssize_t n, PyObject* na
     cdef GradMeta meta = (<TensorBase>args[2]).value.meta
     cdef Py_ssize_t place = 0
     cdef object axis = 0
+    cdef Op op = folding_op(name, "scan")
     if n == 4 and names == NULL:
         axis = <object>args[3]
     elif n == 3 and names != NULL and len(<tuple>names) == 1 and (<tuple>names)[0] == "axis":
@@ -102,8 +100,8 @@ cdef object accumulated(object name, PyObject** args, Py_ssize_t n, PyObject* na
         return NotImplemented
     if not read_axis(axis, meta, &place):
         return NotImplemented
-    if name in _scans:
-        return apply_op(named_op(<str>_scans[name]), (<object>args[2], place, None, False))
+    if op is not None:
+        return apply_op(op, (<object>args[2], place, None, False))
     if (name == "maximum" or name == "minimum") and meta.ops.matches(meta, (<TensorBase>args[2]).value.raw) \
             and meta.dtype.char in "fd":
         return apply_op(named_op("_running_folds"), (<object>args[2], name, place))

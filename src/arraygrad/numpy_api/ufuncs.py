@@ -35,25 +35,17 @@ from arraygrad.numpy_api.functions import (
 from arraygrad.numpy_api.reductions import begun, masked
 from arraygrad.ops import OPS
 from arraygrad.ops._axes import at_axis
+from arraygrad.ops.kinds import folding
 
 __all__ = ["METHODS", "UFUNCS", "call", "over_axes"]
 
-# ufunc -> (function over an axis) for its methods reduce and accumulate
-_REDUCE = {
-    "add": "sum",
-    "multiply": "prod",
-    "maximum": "max",
-    "minimum": "min",
-    "logical_and": "all",
-    "logical_or": "any",
-    "logaddexp": "logsumexp",
-}
+# ufunc -> function over an axis, for its methods reduce and accumulate
+_REDUCE, _ACCUMULATE = folding("reduction"), folding("scan")
 # Ufuncs whose reduction depends on the order. Elements are operands on the right; of some ufuncs one changes nothing.
 _RIGHT_NEUTRAL = {"subtract": 0, "divide": 1, "power": 1, "float_power": 1}
 _IN_ORDER = frozenset("floor_divide remainder fmod copysign nextafter arctan2 heaviside ldexp".split()).union(
     _RIGHT_NEUTRAL
 )
-_ACCUMULATE = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
 _NoValue = numpy._NoValue
 
 

@@ -1,7 +1,7 @@
 """Folds by a function of two operands: of segments along an axis, and of all elements up to each.
 
-May import: ops._axes, ops._helpers, ops._scans, ops.elementwise. Rules use only the standard and the table's internal
-operations.
+May import: ops._axes, ops._helpers, ops._scans, ops.elementwise, ops.kinds. Rules use only the standard and the table's
+internal operations.
 
 Segments are those of `numpy.ufunc.reduceat` for places that increase: `starts` says where they begin, and each ends
 before the next one or at the end of the axis. Elements before the first segment are in none.
@@ -11,9 +11,7 @@ from arraygrad.ops._axes import at_axis, from_start
 from arraygrad.ops._helpers import device_of, is_complex
 from arraygrad.ops._scans import reversed_recurrence
 from arraygrad.ops.elementwise import logaddexp_share
-
-# By the ufunc's name: the reduction of a segment. Differences are a first element less the others.
-_WHOLE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logaddexp": "logsumexp"}
+from arraygrad.ops.kinds import folding
 
 
 def segments(xp, x, ufunc, starts, axis):
@@ -25,13 +23,13 @@ def segments(xp, x, ufunc, starts, axis):
     parts = []
     for start, end in zip([int(start) for start in starts], ends, strict=True):
         piece = x[at_axis(axis, slice(start, end))]
-        if ufunc == "subtract":
+        if ufunc == "subtract":  # a first element less the others
             parts.append(2 * x[at_axis(axis, start)] - xp.sum(piece, axis=axis))
         elif ufunc == "logaddexp":
             top = xp.max(piece, axis=axis, keepdims=True)
             parts.append(xp.log(xp.sum(xp.exp(piece - top), axis=axis)) + xp.squeeze(top, axis=axis))
         else:
-            parts.append(getattr(xp, _WHOLE[ufunc])(piece, axis=axis))
+            parts.append(getattr(xp, folding("reduction")[ufunc])(piece, axis=axis))
     return xp.stack(parts, axis=axis)
 
 

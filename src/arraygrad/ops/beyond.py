@@ -94,6 +94,7 @@ reduction(
     "logsumexp",
     x=_logsumexp_rule,
     forward=_logsumexp,
+    folds="logaddexp",
     doc="log(sum(exp(x))) over `axis` (None, an int or a tuple), real floating-point dtypes, without overflow: the "
     "maximum is taken out first; -inf over no elements. The gradient is softmax(x); it is zero where every element is "
     "-inf, and shared evenly by elements that are inf.",

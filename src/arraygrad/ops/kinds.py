@@ -81,6 +81,7 @@ class Entry(NamedTuple):
     sequence: str | None = None  # the parameter that is a list of arrays
     chapter: str = ""
     doc: str = ""
+    folds: str = ""  # the ufunc of NumPy's whose `reduce` a reduction is, whose `accumulate` a scan is
     elsewhere: str = ""  # a function of the same name that has a derivative in the parameters that have none here
 
     def __repr__(self):
@@ -88,6 +89,12 @@ class Entry(NamedTuple):
 
 
 TABLE: dict[str, Entry] = {}
+
+
+def folding(kind: str) -> dict[str, str]:
+    """{name of a ufunc: the operation of a kind, "reduction" or "scan", that folds with it}."""
+    return {entry.folds: entry.name for entry in TABLE.values() if entry.folds and entry.kind == kind}
+
 
 _parsed: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}  # many operations share a signature
 

@@ -29,6 +29,7 @@ reduction(
     x=_sum,
     method=True,
     numpy=("sum",),
+    folds="add",
     doc="Sum over `axis` (None: all, an int or a tuple), computed in `dtype` if given; numeric dtypes. The sum of "
     "nothing is 0.",
 )
@@ -70,6 +71,7 @@ reduction(
     holomorphic=True,
     method=True,
     numpy=("prod",),
+    folds="multiply",
     doc="Product over `axis` (None: all, an int or a tuple), computed in `dtype` if given; numeric dtypes. The product "
     "of nothing is 1. The gradient is exact for any number of zeros: products of the elements to the left and to the "
     "right, nothing is divided.",
@@ -89,8 +91,15 @@ _EXTREMUM = (
     "Ties share the gradient evenly, over all axes reduced, as PyTorch's amax does; where the result is nan, the "
     "elements that are nan, as PyTorch's max does."
 )
-reduction("max", x=_extremum, method=True, numpy=("max", "amax"), doc=f"Largest element {_EXTREMUM}")
-reduction("min", x=_extremum, method=True, numpy=("min", "amin"), doc=f"Smallest element {_EXTREMUM}")
+for _name, _which in (("max", "Largest"), ("min", "Smallest")):
+    reduction(
+        _name,
+        x=_extremum,
+        method=True,
+        numpy=(_name, f"a{_name}"),
+        folds=f"{_name}imum",
+        doc=f"{_which} element {_EXTREMUM}",
+    )
 
 
 def _deviation(xp, x, axis, correction):
@@ -161,6 +170,7 @@ scan(
     derivative="linear",
     x=_cumulative_sum,
     numpy=("cumulative_sum",),
+    folds="add",
     doc="Running sums along `axis` (None for one dimension only), computed in `dtype` if given; numeric dtypes. With "
     "`include_initial` the result begins with 0 and is one longer.",
 )
@@ -171,6 +181,7 @@ scan(
     x=_cumulative_prod,
     holomorphic=True,
     numpy=("cumulative_prod",),
+    folds="multiply",
     doc="Running products along `axis` (None for one dimension only), computed in `dtype` if given; numeric dtypes. "
     "With `include_initial` the result begins with 1 and is one longer. The gradient is exact for any number of "
     "zeros, in log(n) steps: nothing is divided.",

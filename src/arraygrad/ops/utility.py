@@ -11,6 +11,7 @@ reduction(
     "x, /, *, axis=None, keepdims=False",
     method=True,
     numpy=("all",),
+    folds="logical_and",
     doc="Whether all elements over `axis` (None: all, an int or a tuple) are true: a boolean array.",
 )
 reduction(
@@ -18,6 +19,7 @@ reduction(
     "x, /, *, axis=None, keepdims=False",
     method=True,
     numpy=("any",),
+    folds="logical_or",
     doc="Whether any element over `axis` (None: all, an int or a tuple) is true: a boolean array.",
 )
 
