@@ -42,7 +42,7 @@ def _gradient(f, *varargs, axis=None, edge_order=1):
     # Integers may be unsigned, or too narrow for their sums.
     f, *spacings = [_real(x) for x in operands(f, *varargs)]
     axes = tuple(range(f.ndim)) if axis is None else axes_of(axis, f.ndim)
-    if edge_order not in (1, 2):
+    if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
     if len(spacings) == 0:
         spacings = [1.0] * len(axes)
@@ -65,6 +65,8 @@ def _derivative(f, dx, axis, edge_order):
             "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
             "required."
         )
+    if n < 3 and edge_order != 1:  # NumPy takes any number below for 2
+        raise IndexError(f"index 2 is out of bounds for axis {axis} with size {n}")
     if isinstance(dx, Tensor) and dx.ndim == 1:
         if dx.shape[0] != n:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")

@@ -29,6 +29,7 @@ from arraygrad.numpy_api.functions import (
     tensors,
 )
 from arraygrad.ops import OPS
+from arraygrad.ops._axes import no_truth_values
 
 __all__: list[str] = []
 
@@ -367,6 +368,8 @@ def _norm(x, ord=None, axis=None, keepdims=False):
             axis = int(axis)
         except Exception as error:
             raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
+    if ord is None or (isinstance(ord, str) and ord in ("f", "fro")):  # a sum over the axes; others move them
+        no_truth_values(axis)
     return F["norm"](tensor_of(x), ord=ord, axis=axis, keepdims=keepdims)
 
 

@@ -30,6 +30,7 @@ from arraygrad.numpy_api.functions import (
 )
 from arraygrad.numpy_api.shapes import _diag
 from arraygrad.ops import OPS
+from arraygrad.ops._axes import no_truth_values
 from arraygrad.ops._windows import places
 
 __all__ = ["Vectorize", "as_strided", "asarray_chkfinite", "of_python_function", "require"]
@@ -95,6 +96,7 @@ def as_strided(x, shape=None, strides=None, subok=False, writeable=True, *, chec
     own = host(x).strides
     if not isinstance(raw_array(x), numpy.ndarray):
         raise TypeError("as_strided: strides are those of NumPy's arrays: give it arraygrad.to_backend(x, 'numpy')")
+    no_truth_values([*(shape or ()), *(strides or ())])
     shape = x.shape if shape is None else tuple([operator.index(n) for n in shape])
     strides = own if strides is None else tuple([operator.index(n) for n in strides])
     if len(shape) != len(strides) or any(n < 0 for n in shape):
