@@ -190,6 +190,8 @@ def the_attribute_is_written(x, make, use, attribute):
     return weighed(use(made)) + weighed(y)
 
 
+if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 18):
+    del OBJECTS["multinomial"]  # it is nan where shares do not sum to one, so differences tell nothing
 CASES = [
     (what, program)
     for what, (*_, attribute) in OBJECTS.items()
@@ -230,5 +232,3 @@ REFUSED = {
     "NdPPoly": "the attribute has no rule here",
     "RegularGridInterpolator": "the attribute has no rule here",
 }
-if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 18):
-    del OBJECTS["multinomial"]  # it is nan where shares do not sum to one, so differences tell nothing
