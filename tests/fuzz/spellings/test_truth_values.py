@@ -6,7 +6,8 @@ import pytest
 import arraygrad as ag
 
 from . import truth_values_of_numpy as of_numpy
-from .spelling import Counts, check
+from . import truth_values_of_scipy as of_scipy
+from .spelling import Counts, check, quiet
 
 PARTS = 8
 
@@ -20,3 +21,11 @@ def test_calls_of_numpy(part):
     ag.adopt.clear()  # it holds what it found of each call
     assert counts.refused_by_both > 50
     assert counts.gradients > 100
+
+
+def test_calls_of_scipy():
+    counts = Counts()
+    for number, given in enumerate(quiet(of_scipy.members)):
+        check(of_scipy.member(*given), counts, number)
+    assert counts.gradients > 200
+    assert counts.refused < 0.05 * counts.calls

@@ -7,6 +7,8 @@ SciPy's, applied once to the unit vectors, or the solution of a recorded system 
 (`_collocation`). Source: de Boor (2001), IX, X.
 """
 
+import operator
+
 import numpy as np
 from scipy import interpolate
 
@@ -95,7 +97,7 @@ def splev(x, tck, der=0, ext=0):
     if isinstance(tck, BSpline) or hasattr(tck, "tck"):
         tck = (tck.t, tck.c, tck.k)
     t, c, k = tck
-    t = knots_of(t)
+    t, k = knots_of(t), operator.index(k)
     if isinstance(c, list):
         return [splev(x, (t, part, k), der, ext) for part in c]
     points = floating(x)

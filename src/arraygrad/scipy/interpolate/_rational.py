@@ -313,4 +313,6 @@ def _approximate_taylor_polynomial(f, x, degree, scale, order=None):
         c = np.zeros(degree + 1)
         c[degree + 1 - made.c.size :] = made.c
         sampled.append(c)
-    return Poly1d(ag.matmul(values, ag.asarray(np.stack(sampled))))
+    matrix = np.stack(sampled)
+    first = int(np.argmax(np.any(matrix != 0, axis=0)))  # a polynomial has no leading zeros: there are for a low order
+    return Poly1d(ag.matmul(values, ag.asarray(matrix[:, first:])))

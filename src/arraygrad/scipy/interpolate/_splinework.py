@@ -7,6 +7,7 @@ All but zeros (`_zeros`) are linear in the coefficients.
 
 import functools
 import math
+import operator
 
 import numpy as np
 from scipy import interpolate
@@ -47,7 +48,7 @@ def _split(name, tck):
     if isinstance(tck, BSpline) or hasattr(tck, "tck"):
         return knots_of(tck.t), tck.c, tck.k, False
     t, c, k = tck
-    t = knots_of(t)
+    t, k = knots_of(t), operator.index(k)
     if isinstance(c, list):
         raise NotDifferentiable(f"arraygrad.scipy.interpolate.{name}: one spline at a time has derivatives")
     return t, floating(c)[: shape_of(t)[0] - k - 1], k, True

@@ -5,6 +5,7 @@ May import: arraygrad, scipy._declare, scipy.interpolate, numpy, SciPy. Source: 
 
 import inspect
 import itertools
+import operator
 
 import numpy as np
 from scipy import interpolate
@@ -144,7 +145,7 @@ class NdPPoly(Interpolant):
 @CHAPTER.composition("bisplev", "x y tck", DE_BOOR)
 def _bisplev(x, y, tck, dx=0, dy=0):
     tx, ty, c, kx, ky = tck
-    tx, ty = knots_of(tx), knots_of(ty)
+    tx, ty, kx, ky = knots_of(tx), knots_of(ty), operator.index(kx), operator.index(ky)
     x, y = (floating(v) for v in (x, y))
     found = _on_grid(tx, ty, floating(c), kx, ky, ag.reshape(x, (-1,)), ag.reshape(y, (-1,)), dx, dy)
     m, n = shape_of(found)
