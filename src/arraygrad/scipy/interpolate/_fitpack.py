@@ -16,7 +16,15 @@ import arraygrad as ag
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.interpolate._bsplines import DE_BOOR, BSpline, between, linear_map, of_values, spline_zeros
-from arraygrad.scipy.interpolate._chapter import CHAPTER, Interpolant, constant_only, floating, has_tensor, shape_of
+from arraygrad.scipy.interpolate._chapter import (
+    CHAPTER,
+    Interpolant,
+    constant_only,
+    floating,
+    has_tensor,
+    real_points,
+    shape_of,
+)
 from arraygrad.scipy.interpolate._collocation import (
     clamped_knots,
     interpolating,
@@ -100,7 +108,7 @@ def splev(x, tck, der=0, ext=0):
     t, k = knots_of(t), operator.index(k)
     if isinstance(c, list):
         return [splev(x, (t, part, k), der, ext) for part in c]
-    points = floating(x)
+    points = real_points(x)
     flat = ag.reshape(points, (-1,))
     first, last = t[k], t[-k - 1]
     values = np.asarray(raw(flat))
@@ -263,7 +271,7 @@ class RectBivariateSpline(Interpolant):
     def __call__(self, x, y, dx=0, dy=0, grid=True):
         if self._is_plain(x, y):
             return self._plain(x, y, dx, dy, grid)
-        x, y = floating(x), floating(y)
+        x, y = real_points(x), real_points(y)
         if not grid:
             return self.ev(x, y, dx, dy)
         rows = self._weights(0, ag.reshape(x, (-1,)), dx)
@@ -274,7 +282,7 @@ class RectBivariateSpline(Interpolant):
         """Values at pairs of coordinates."""
         if self._is_plain(xi, yi):
             return self._plain.ev(xi, yi, dx, dy)
-        xi, yi = ag.broadcast_arrays(floating(xi), floating(yi))
+        xi, yi = ag.broadcast_arrays(real_points(xi), real_points(yi))
         rows = self._weights(0, ag.reshape(xi, (-1,)), dx)
         columns = self._weights(1, ag.reshape(yi, (-1,)), dy)
         return ag.reshape(ag.sum(ag.matmul(rows, self._c) * columns, axis=1), shape_of(xi))

@@ -31,6 +31,7 @@ from arraygrad.scipy.interpolate._chapter import (
     constant_only,
     floating,
     has_tensor,
+    real_points,
     shape_of,
 )
 from arraygrad.scipy.interpolate._collocation import chords, knots_of, recorded, settled
@@ -86,7 +87,7 @@ def _splint(a, b, tck, full_output=0):
     whole = BSpline(t, c, k).antiderivative()
     ends = []
     for end in (a, b):
-        end = floating(end)
+        end = real_points(end)
         value = np.asarray(raw(end))
         ends.append(whole(between(end, value, low, high)))
     return ends[1] - ends[0]
@@ -95,7 +96,7 @@ def _splint(a, b, tck, full_output=0):
 @CHAPTER.composition("spalde", "x tck", DE_BOOR)
 def _spalde(x, tck):
     t, c, k, _ = _split("spalde", tck)
-    points = floating(x)
+    points = real_points(x)
     found = ag.stack([splev(points, (t, c, k), nu) for nu in range(k + 1)], axis=-1)
     return found if points.ndim == 0 else [found[i] for i in range(shape_of(points)[0])]
 
