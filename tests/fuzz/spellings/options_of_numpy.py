@@ -82,7 +82,7 @@ REFUSALS = "|".join([
     "no __array_namespace__", "is not supported for Tensors", "has no recorded gradient", "which is not recorded",
     "leaves out singular values", "in-place operation", "what is recorded of the result",
     "can't be written into a plain array", "shows memory that is none of the elements", "a root that is not simple",
-    "not the fold of all",
+    "not the fold of all", "mixes the axes of q",
 ])  # fmt: skip
 HELPERS = {}
 
