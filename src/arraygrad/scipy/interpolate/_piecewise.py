@@ -466,8 +466,7 @@ class interp1d(Interpolant):
             return self._plain(points)
         points = kept(points)
         if raw(points).dtype.kind == "c":
-            self._plain(raw(points))  # SciPy's own error, of some kinds
-            points = real_points(points)
+            self._plain(raw(points))  # SciPy's own error, of straight lines through real values
         values, x = np.asarray(raw(points)).ravel(), np.asarray(raw(self._x))
         below, above = values < x[0], values > x[-1]
         if self._outside_refused and np.any(below | above):

@@ -148,7 +148,7 @@ def _bisplev(x, y, tck, dx=0, dy=0):
     tx, ty, c, kx, ky = tck
     tx, ty, kx, ky = knots_of(tx), knots_of(ty), operator.index(kx), operator.index(ky)
     x, y = (real_points(v) for v in (x, y))
-    found = _on_grid(tx, ty, floating(c), kx, ky, ag.reshape(x, (-1,)), ag.reshape(y, (-1,)), dx, dy)
+    found = _on_grid(tx, ty, real_points(c), kx, ky, ag.reshape(x, (-1,)), ag.reshape(y, (-1,)), dx, dy)
     m, n = shape_of(found)
     return found if m > 1 else ag.reshape(found, (n,) if n > 1 else ())
 
@@ -193,7 +193,7 @@ class _Surface(Interpolant):
     def _fit(self, z, make, linear):
         self._tx, self._ty, plain = (np.asarray(a) for a in self._plain.tck)
         self._kx, self._ky = self._plain.degrees
-        z = floating(z)
+        z = real_points(z)
         if not z.requires_grad:
             self._c = ag.asarray(plain)
         elif linear:
