@@ -218,7 +218,13 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
         x0, x1, y0, y1 = pick(xp, at), pick(xp, at + 1), pick(fp, at), pick(fp, at + 1)
         beyond = beside(~((values >= knots[0]) & (values <= knots[-1])), x)  # or nan, which no part of fp gets
         within = F["where"](beyond, x0, x)
-        inside = y0 + (within - x0) * ((y1 - y0) / (x1 - x0))
+        width, tied = x1 - x0, knots[at + 1] == knots[at]
+        if tied.any():  # at the last knots, or before the first: NumPy takes the last value
+            tied = beside(tied, x)
+            inside = y0 + (within - x0) * ((y1 - y0) / F["where"](tied, 1.0, width))
+            inside = F["where"](tied, y1, inside)
+        else:
+            inside = y0 + (within - x0) * ((y1 - y0) / width)
     low, high = beside(values < knots[0], x), beside(values > knots[-1], x)
     # left= and right= may be Tensors too
     result = F["where"](low, fp[0] if left is None else tensors(left, fp)[0], inside)
@@ -237,7 +243,9 @@ def _unwrap(p, discont=None, axis=-1, *, period=2 * numpy.pi):
     p = tensor_of(p)
     values = host(p)
     # What is added is a multiple of the period: a constant.
-    return p + beside(numpy.unwrap(values, discont, axis, period=period) - values, p)
+    with numpy.errstate(invalid="ignore"):
+        found = numpy.unwrap(values, discont, axis, period=period)
+        return p + beside(numpy.where(found == values, 0, found - values).astype(found.dtype), p)
 
 
 # -- covariance --------------------------------------------------------------------------------------------------------
