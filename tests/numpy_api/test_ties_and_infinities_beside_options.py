@@ -72,3 +72,13 @@ def test_unwrap(at, value, options):
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12)
     found.sum().backward()
     np.testing.assert_array_equal(t.grad.numpy(), 1.0)
+
+
+@pytest.mark.parametrize("increasing", [False, True])
+@pytest.mark.parametrize("n", [None, 0, 1, 2, 3])
+@pytest.mark.parametrize("value", [complex(np.inf, 1.3), complex(0.2, -np.inf), complex(np.nan, 1.0), -np.inf])
+def test_vander(value, n, increasing):
+    x = np.array([value, 0.3, -0.7])
+    with np.errstate(invalid="ignore"):
+        found = np.vander(ag.tensor(x, requires_grad=True), n, increasing)
+        np.testing.assert_array_equal(found.numpy(), np.vander(x, n, increasing))

@@ -225,8 +225,8 @@ def _vander(x, N=None, increasing=False):
         x = x.astype(numpy.result_type(x.dtype, numpy.int64))  # NumPy's dtype, which is float64 for float32
     n = x.shape[0] if N is None else N
     columns = [F["ones_like"](x.detach())]
-    for _ in range(n - 1):
-        columns.append(columns[-1] * x)
+    for i in range(n - 1):
+        columns.append(columns[-1] * x if i else x)  # one times a complex infinity has nan in it
     columns = columns[:n]
     if not columns:
         return F["broadcast_to"](x[:, None], (x.shape[0], 1))[:, :0].copy()
