@@ -202,3 +202,15 @@ def test_poly1d_cuts_no_coefficient_off_and_is_the_class_that_it_is():
     assert ag.grad(f)(np.array([0.7])) == pytest.approx([2.0])
     with pytest.raises(TypeError, match="would be cut off"):
         ag.grad(lambda x: np.poly1d([x[0] - 0.7, x[0], 1.0])(2.0))(np.array([0.7]))
+
+
+@pytest.mark.parametrize("at", [0.0, 0.7, -1e-3])
+@pytest.mark.parametrize("tolerance", [(), (0,), (1e-2,)])
+@pytest.mark.parametrize(
+    "trim", [poly.polytrim, cheb.chebtrim, leg.legtrim, lag.lagtrim, herm.hermtrim, herme.hermetrim]
+)
+def test_a_series_of_one_coefficient_keeps_its_slope_where_it_is_zero(trim, tolerance, at):
+    f = lambda x: trim(x, *tolerance)[0]
+    value, found = ag.value_and_grad(f, adopt=True)(np.array([at]))
+    assert value == f(np.array([at]))
+    assert found == pytest.approx([(f(np.array([at + 1e-6])) - f(np.array([at - 1e-6]))) / 2e-6])

@@ -649,3 +649,32 @@ def test_constants_of_other_dtypes_give_the_derivatives_of_the_same_numbers(name
             continue
         for some, others in zip(*found, strict=True):
             assert_alike(some, others, 1e-9, 1e-9)
+
+
+def rows():
+    """Parameters, operation, places and options of each function that is an operation of the table."""
+    for name, (signature, target, places, *options) in {**primitives.ALIASES, **primitives.FFT_ALIASES}.items():
+        yield name, signature, target, places, options[0] if options else {}
+
+
+def made(name, signature, target, places, options):
+    return primitives._alias(abs, name, signature, target, places, None, options)
+
+
+BARE = [
+    (name, i) for name, _, _, places, _ in rows() for i, place in enumerate(places)
+    if type(place) is tuple and len(place) == 2 and name != "clip"  # whose bounds are operands
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "i"), BARE)
+def test_a_number_is_not_handed_over_as_an_operand(name, i):
+    """An array that stands there would be promoted: shifts, axes and indices to floats."""
+    row = next(row for row in rows() if row[0] == name)
+    made(*row)
+    *before, places, options = row
+    wrong = (*places[:i], places[i][0], *places[i + 1 :])
+    with pytest.raises(TypeError, match="is no operand"):
+        made(*before, wrong, options)
+    with pytest.raises(TypeError, match="parameters of"):
+        made(*before, places[:-1], options)

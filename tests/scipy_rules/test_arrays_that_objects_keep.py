@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from plain_differences import differences
 
-pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
+scipy = pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
 from scipy import interpolate, signal, sparse, stats
 from scipy.sparse import linalg
 from scipy.spatial.transform import Rotation, Slerp
@@ -190,6 +190,8 @@ def the_attribute_is_written(x, make, use, attribute):
     return weighed(use(made)) + weighed(y)
 
 
+if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 18):
+    del OBJECTS["multinomial"]  # it is nan where shares do not sum to one, so differences tell nothing
 CASES = [
     (what, program)
     for what, (*_, attribute) in OBJECTS.items()

@@ -32,6 +32,7 @@ CALLS = {
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered")
+@pytest.mark.filterwarnings("ignore:`lagrange` is deprecated:DeprecationWarning")  # of SciPy 1.18
 @pytest.mark.parametrize("nodes", [NODES, SIGNED], ids=["positive", "signed"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", CALLS)

@@ -38,7 +38,7 @@ def _qr(y, a):
 
 # Name below scipy -> call(y, flag): of one argument that may be overwritten, written by `y`.
 CALLS = {
-    "linalg.cho_factor": lambda y, **k: linalg.cho_factor(y, **k)[0],
+    "linalg.cho_factor": lambda y, **k: np.triu(linalg.cho_factor(y, **k)[0]),  # below SciPy defines nothing
     "linalg.cho_solve": lambda y, **k: linalg.cho_solve(linalg.cho_factor(GOOD), y, **k),
     "linalg.cho_solve_banded": lambda y, **k: linalg.cho_solve_banded(
         (linalg.cholesky_banded(np.array([[0.0, 0.1, 0.1], [3.0, 3.0, 3.0]])), False), y, **k
@@ -147,6 +147,7 @@ def the_result_is_written(y, call):
     return weighed(found) + weighed(np.abs(y))
 
 
+KEEPS_A_TRIANGLE = linalg.cho_factor(np.array([[2.0, 1.0], [1.0, 2.0]]))[0][1, 0] == 1.0
 PROGRAMS = (the_result_alone, saved_before, read_afterwards, written_afterwards, the_result_is_written)
 LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "strided": lambda a: np.repeat(a, 2, axis=0)[::2]}
 
@@ -156,6 +157,8 @@ LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "strided": lambda 
 @pytest.mark.parametrize("name", CALLS)
 def test_an_argument_that_may_be_overwritten(name, layout, program):
     flags = dict.fromkeys(flags_of(name), True)
+    if name == "linalg.cho_factor" and program in (read_afterwards, the_result_is_written) and not KEEPS_A_TRIANGLE:
+        pytest.skip("the argument holds what SciPy does not define: from 1.18 on, zeros or what stood there")
 
     def f(x):
         y = LAYOUTS[layout](GIVEN.get(name, lambda y: y * 1.0)(x))

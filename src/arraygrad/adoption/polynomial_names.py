@@ -28,6 +28,7 @@ def polynomial():
     """The module numpy.polynomial, which NumPy imports when it is first used."""
     module = importlib.import_module("numpy.polynomial")
     stand_in(module.polyutils.trimseq, _trimseq(module.polyutils.trimseq))
+    stand_in(module.polyutils.trimcoef, _trimcoef(module.polyutils.trimcoef, module.polyutils.as_series))
     stand_in(module.polyutils.mapdomain, _mapdomain(module.polyutils.mapdomain, module.polyutils.mapparms))
     for basis, name in MULTIPLICATIONS.items():
         real = getattr(getattr(module, basis), name)
@@ -99,3 +100,17 @@ def _trimseq(real):
         return kept
 
     return trimseq
+
+
+def _trimcoef(real, as_series):
+    """Keeps the one coefficient of a series that is zero, which NumPy multiplies by zero: its slope would be lost."""
+
+    @functools.wraps(real)
+    def trimcoef(c, tol=0):
+        found = real(c, tol)
+        if not is_on() or tol != 0 or not _is_recorded(c):
+            return found
+        [kept] = as_series([c])
+        return kept[: len(found)].copy()
+
+    return trimcoef

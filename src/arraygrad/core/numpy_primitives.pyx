@@ -73,7 +73,8 @@ def make_primitive(entry, function, ndarray, generic, target=None, places=(), se
     target : Op
         The operation of the table that the function is, with `places`: for each of its parameters the place of one of
         NumPy's, such a place and the types that are served there, or a tuple of a constant. Arrays are then those of
-        NumPy's parameters that stand before "/".
+        NumPy's parameters that stand before "/". A place without types is one of an operand: a constant array that
+        stands there is promoted to the dtype of the others.
     settle : callable
         settle(result, args) makes of a result of `target` without axes what NumPy gives.
     ndims : tuple of int
@@ -98,6 +99,8 @@ def make_primitive(entry, function, ndarray, generic, target=None, places=(), se
     r.function = function
     r.target = target
     r.places = tuple(places)
+    if target is not None:
+        check_places(r, mask)
     r.settle = settle
     for i in range(MAX_PARAMS):
         r.ndims[i] = <signed char>ndims[i] if i < len(ndims) else -1
@@ -120,6 +123,21 @@ def make_primitive(entry, function, ndarray, generic, target=None, places=(), se
     keep_for_ever(r, r.op, r.function, r.places, r.settle)
     NODE_NAMES[r.op.name] = r.op.node_name
     return r
+
+
+cdef object check_places(NumpyPrimitive r, int mask):
+    """TypeError for a row of a table that hands over too few parameters, or numbers where operands are promoted."""
+    cdef Py_ssize_t i
+    cdef object place
+    if len(r.places) != len(r.target.params):
+        raise TypeError(f"{r.op.name}: {len(r.places)} places for the {len(r.target.params)} parameters of "
+                        f"{r.target.name}")
+    for i in range(len(r.places)):
+        place = r.places[i]
+        if type(place) is int and place != mask and (
+                place >= r.op.n_posonly or not r.target.elementwise and i not in r.target.inputs):
+            raise TypeError(f"{r.op.name}: {r.target.params[i]!r} of {r.target.name} is no operand, whose arrays are "
+                            f"promoted to the dtype of the others: give its place the types that are served there")
 
 
 cdef object primitive_call(NumpyPrimitive r, tuple args, object kwargs):

@@ -27,6 +27,7 @@ from arraygrad.numpy_api.functions import (
     tensors,
 )
 from arraygrad.ops import OPS
+from arraygrad.ops._axes import no_truth_values
 from arraygrad.ops._einsum import sums_over_ellipsis
 
 __all__ = ["scipy_operations", "scipy_ufuncs", "scipys_dtype"]
@@ -67,6 +68,7 @@ def _interleaved(arguments):
 
 def _term(labels):
     letters = string.ascii_uppercase + string.ascii_lowercase
+    no_truth_values(labels)
     try:
         return "".join(["..." if label is Ellipsis else letters[label] for label in labels])
     except (TypeError, IndexError):
@@ -97,6 +99,9 @@ def _pad(array, pad_width, mode="constant", **kwargs):
             "numpy.pad: a function as mode writes into a plain array, which is not recorded: compose the padding with "
             "numpy.concatenate"
         )
+    widths = pad_width.values() if isinstance(pad_width, dict) else [pad_width]
+    if any(numpy.asarray(host(width)).dtype.kind not in "iu" for width in widths):
+        raise TypeError("`pad_width` must be of integral type.")
     unknown = kwargs.keys() - set(_PAD_OPTIONS.get(mode, ()))
     if unknown:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")

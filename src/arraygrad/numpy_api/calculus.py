@@ -42,7 +42,7 @@ def _gradient(f, *varargs, axis=None, edge_order=1):
     # Integers may be unsigned, or too narrow for their sums.
     f, *spacings = [_real(x) for x in operands(f, *varargs)]
     axes = tuple(range(f.ndim)) if axis is None else axes_of(axis, f.ndim)
-    if edge_order not in (1, 2):
+    if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
     if len(spacings) == 0:
         spacings = [1.0] * len(axes)
@@ -65,6 +65,8 @@ def _derivative(f, dx, axis, edge_order):
             "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
             "required."
         )
+    if n < 3 and edge_order != 1:  # NumPy takes any number below for 2
+        raise IndexError(f"index 2 is out of bounds for axis {axis} with size {n}")
     if isinstance(dx, Tensor) and dx.ndim == 1:
         if dx.shape[0] != n:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
@@ -216,7 +218,13 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
         x0, x1, y0, y1 = pick(xp, at), pick(xp, at + 1), pick(fp, at), pick(fp, at + 1)
         beyond = beside(~((values >= knots[0]) & (values <= knots[-1])), x)  # or nan, which no part of fp gets
         within = F["where"](beyond, x0, x)
-        inside = y0 + (within - x0) * ((y1 - y0) / (x1 - x0))
+        width, tied = x1 - x0, knots[at + 1] == knots[at]
+        if tied.any():  # at the last knots, or before the first: NumPy takes the last value
+            tied = beside(tied, x)
+            inside = y0 + (within - x0) * ((y1 - y0) / F["where"](tied, 1.0, width))
+            inside = F["where"](tied, y1, inside)
+        else:
+            inside = y0 + (within - x0) * ((y1 - y0) / width)
     low, high = beside(values < knots[0], x), beside(values > knots[-1], x)
     # left= and right= may be Tensors too
     result = F["where"](low, fp[0] if left is None else tensors(left, fp)[0], inside)
@@ -235,7 +243,9 @@ def _unwrap(p, discont=None, axis=-1, *, period=2 * numpy.pi):
     p = tensor_of(p)
     values = host(p)
     # What is added is a multiple of the period: a constant.
-    return p + beside(numpy.unwrap(values, discont, axis, period=period) - values, p)
+    with numpy.errstate(invalid="ignore"):
+        found = numpy.unwrap(values, discont, axis, period=period)
+        return p + beside(numpy.where(found == values, 0, found - values).astype(found.dtype), p)
 
 
 # -- covariance --------------------------------------------------------------------------------------------------------

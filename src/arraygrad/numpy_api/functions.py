@@ -28,7 +28,7 @@ from arraygrad.core.tensor import Tensor, backend_of
 from arraygrad.engine.node import is_grad_enabled
 from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.ops import OPS
-from arraygrad.ops._axes import counted_by, lengths, positions
+from arraygrad.ops._axes import counted_by, lengths, no_truth_values, positions
 
 __all__ = [
     "FUNCTIONS", "OUT", "VALUED", "F", "as_plain", "axes_of", "backend_among", "beside", "but_for_rounding",
@@ -523,6 +523,7 @@ def _shaped(a, shape):
     """A constant of another shape, dtype and device as `a`."""
     if shape is None:
         return a
+    no_truth_values(shape)
     shape = lengths(shape)
     return F["broadcast_to"](F["zeros_like"](a.detach().reshape(-1)[:1]).sum().astype(a.dtype), shape)
 

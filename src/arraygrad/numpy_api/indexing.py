@@ -1,8 +1,8 @@
 """NumPy's functions that choose elements or write some of them, on Tensors, with NumPy's signatures.
 
-May import: numpy_api.functions, numpy_api.overlaps, core.exposed_memory, core.number_kinds, core.tensor, numpy. What
-writes (put, place, putmask, put_along_axis, fill_diagonal, copyto) writes into a Tensor, recorded; a plain array as
-target of a Tensor's values is refused: its memory holds no gradient.
+May import: numpy_api.functions, numpy_api.overlaps, core.exposed_memory, core.number_kinds, core.tensor, ops._axes,
+numpy. What writes (put, place, putmask, put_along_axis, fill_diagonal, copyto) writes into a Tensor, recorded; a plain
+array as target of a Tensor's values is refused: its memory holds no gradient.
 """
 
 import inspect
@@ -33,6 +33,7 @@ from arraygrad.numpy_api.functions import (
     tensors,
 )
 from arraygrad.numpy_api.overlaps import refuse_overlap
+from arraygrad.ops._axes import no_truth_values
 
 __all__: list[str] = []
 
@@ -135,6 +136,7 @@ def _choose(a, choices, out=None, mode="raise"):
 @implements("compress")
 def _compress(condition, a, axis=None, out=None):
     refuse("compress", out=(out, OUT))
+    no_truth_values(axis)
     a, condition = tensors(a, condition)
     if axis is None:
         a, axis = a.ravel(), 0

@@ -29,6 +29,7 @@ from arraygrad.numpy_api.functions import (
     tensors,
 )
 from arraygrad.ops import OPS
+from arraygrad.ops._axes import no_truth_values
 
 __all__: list[str] = []
 
@@ -367,17 +368,42 @@ def _norm(x, ord=None, axis=None, keepdims=False):
             axis = int(axis)
         except Exception as error:
             raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
+    if ord is None or (isinstance(ord, str) and ord in ("f", "fro")):  # a sum over the axes; others move them
+        no_truth_values(axis)
     return F["norm"](tensor_of(x), ord=ord, axis=axis, keepdims=keepdims)
 
 
 @implements("linalg.cond", values=True)
 def _cond(x, p=None):
     x = tensor_of(x)
+    try:
+        found = _ratio(x, p)
+    except numpy.linalg.LinAlgError:
+        if type(raw_array(x)) is not numpy.ndarray:
+            raise
+        return _with_unlimited(x, p)
+    known = type(raw_array(x)) is not numpy.ndarray or numpy.isfinite(raw_array(found)).all()
+    return found if known else _with_unlimited(x, p)
+
+
+def _ratio(x, p):
     if p is None or p in (2, -2):
         values = F["svdvals"](x)
         return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
     inverse = F["inv"](x)
     return F["matrix_norm"](x, ord=p) * F["matrix_norm"](inverse, ord=p)
+
+
+def _with_unlimited(x, p):
+    """Condition numbers of a stack in which some are not finite: NumPy's values of these, whose gradient is nan."""
+    plain = raw_array(x)
+    values = numpy.asarray(numpy.linalg.cond(plain, p))
+    lost = ~numpy.isfinite(values) | ~numpy.isfinite(plain).all(axis=(-2, -1))
+    masks, unit = beside(lost[..., None, None], x), beside(numpy.eye(*plain.shape[-2:], dtype=plain.dtype), x)
+    # Zeros, as hypot(nan, inf) is inf and 1 / inf is 0. The slope of such a one is nan, as that of nan * x is.
+    zeros = 1.0 / F["hypot"](F["real"](x) * F["where"](masks, numpy.nan, 0.0), numpy.inf).sum(axis=(-2, -1))
+    shown = beside(numpy.where(lost, values, 0), x) + zeros
+    return F["where"](beside(lost, x), shown, _ratio(F["where"](masks, unit, x), p))
 
 
 def _least_squares(a, b, rcond):

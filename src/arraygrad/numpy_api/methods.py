@@ -25,6 +25,7 @@ from arraygrad.namespaces.bind import function_for, to_tensor
 from arraygrad.namespaces.docstrings import documented
 from arraygrad.numpy_api.more_methods import MORE
 from arraygrad.ops import OPS
+from arraygrad.ops._axes import no_truth_values
 
 __all__ = ["METHODS", "install"]
 
@@ -299,6 +300,7 @@ def reshape(self, *shape, order="C", copy=None):
         shape = self.shape if shape[0] is None else tuple(shape[0])
     elif not shape:
         raise TypeError("Tensor.reshape() takes a shape: t.reshape(()) for one without axes")
+    no_truth_values(shape)
     shape = tuple([operator.index(n) for n in shape])
     if order != "C" and _column_major("reshape", self, order):
         return shape_op(_RESHAPE, (transpose(self), shape[::-1], copy)).T

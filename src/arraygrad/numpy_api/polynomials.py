@@ -73,7 +73,7 @@ def _polyint(p, m=1, k=None):
     p = tensor_of(p)
     constants = numpy.atleast_1d(numpy.zeros(1) if k is None else k) if not hasattr(k, "requires_grad") else k
     constants = tensors(constants, p)[0].reshape(-1)
-    if constants.shape[0] not in (1, m):
+    if constants.shape[0] < m and constants.shape[0] != 1:
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
     for i in range(m):
         constant = constants[min(i, constants.shape[0] - 1)].reshape(1)

@@ -293,10 +293,14 @@ def trapezoid_at_x(xp, g, y):
 
 
 def _segments(x, knots):
-    """(the number of each point's segment, mask of points in none: beyond the knots or nan)."""
+    """(the number of each point's segment, mask of points in none: nan, beyond the knots or at the last of equal ones).
+
+    At the last of equal knots NumPy takes the last value, as beyond.
+    """
     x, knots = host(x), host(knots)
     at = numpy.minimum(numpy.maximum(knots.searchsorted(x, "right") - 1, 0), max(len(knots) - 2, 0))
-    return at, ~((x >= knots[0]) & (x <= knots[-1]))
+    tied = knots[at + 1] == knots[at] if len(knots) > 1 else False
+    return at, ~((x >= knots[0]) & (x <= knots[-1])) | tied
 
 
 def _conjugate(xp, values):
@@ -315,7 +319,7 @@ def interp_x(xp, g, x, knots, values):
         return xp.zeros_like(g)
     at, beyond = _segments(x, knots)
     x0, x1, y0, y1 = _ends(xp, at, knots, _conjugate(xp, values))
-    return xp.where(xp.isnan(x), g, xp.where(beyond, 0.0, g * ((y1 - y0) / (x1 - x0))))
+    return xp.where(xp.isnan(x), g, xp.where(beyond, 0.0, g * ((y1 - y0) / xp.where(beyond, 1.0, x1 - x0))))
 
 
 def interp_knots(xp, g, x, knots, values):
@@ -327,9 +331,10 @@ def interp_knots(xp, g, x, knots, values):
         return None
     at, beyond = _segments(x, knots)
     x0, x1, y0, y1 = _ends(xp, at, knots, _conjugate(xp, values))
-    slope = (y1 - y0) / (x1 - x0)
+    width = xp.where(beyond, 1.0, x1 - x0)
+    slope = (y1 - y0) / width
     g = xp.where(beyond, 0.0, g * slope)
-    part = (xp.where(beyond, x0, x) - x0) / (x1 - x0)
+    part = (xp.where(beyond, x0, x) - x0) / width
     both = xp.concat([xp.reshape(g * (part - 1.0), (-1,)), xp.reshape(-g * part, (-1,))])
     return _spread(xp, both, numpy.concatenate([at.reshape(-1), at.reshape(-1) + 1]), (n,))
 
@@ -343,9 +348,8 @@ def interp_values(xp, g, x, knots, values_shape):
         return xp.reshape(xp.sum(g), (1,))
     at, beyond = _segments(x, knots)
     x0, x1 = _ends(xp, at, knots)
-    points = host(x)
-    part = xp.where(beyond, (points > host(knots)[0]).astype(g.dtype), (xp.where(beyond, x0, x) - x0) / (x1 - x0))
-    low = points < host(knots)[0]
+    low = host(x) < host(knots)[0]
+    part = xp.where(beyond, (~low).astype(g.dtype), (xp.where(beyond, x0, x) - x0) / xp.where(beyond, 1.0, x1 - x0))
     at = numpy.where(low, 0, numpy.where(beyond, n - 2, at))
     g = xp.where(xp.isnan(x), 0.0, g)
     both = xp.concat([xp.reshape(g * (1.0 - part), (-1,)), xp.reshape(g * part, (-1,))])

@@ -30,6 +30,7 @@ from arraygrad.numpy_api.functions import (
 )
 from arraygrad.numpy_api.shapes import _diag
 from arraygrad.ops import OPS
+from arraygrad.ops._axes import no_truth_values
 from arraygrad.ops._windows import places
 
 __all__ = ["Vectorize", "as_strided", "asarray_chkfinite", "of_python_function", "require"]
@@ -95,6 +96,7 @@ def as_strided(x, shape=None, strides=None, subok=False, writeable=True, *, chec
     own = host(x).strides
     if not isinstance(raw_array(x), numpy.ndarray):
         raise TypeError("as_strided: strides are those of NumPy's arrays: give it arraygrad.to_backend(x, 'numpy')")
+    no_truth_values([*(shape or ()), *(strides or ())])
     shape = x.shape if shape is None else tuple([operator.index(n) for n in shape])
     strides = own if strides is None else tuple([operator.index(n) for n in strides])
     if len(shape) != len(strides) or any(n < 0 for n in shape):
@@ -223,8 +225,8 @@ def _vander(x, N=None, increasing=False):
         x = x.astype(numpy.result_type(x.dtype, numpy.int64))  # NumPy's dtype, which is float64 for float32
     n = x.shape[0] if N is None else N
     columns = [F["ones_like"](x.detach())]
-    for _ in range(n - 1):
-        columns.append(columns[-1] * x)
+    for i in range(n - 1):
+        columns.append(columns[-1] * x if i else x)  # one times a complex infinity has nan in it
     columns = columns[:n]
     if not columns:
         return F["broadcast_to"](x[:, None], (x.shape[0], 1))[:, :0].copy()

@@ -24,7 +24,7 @@ from arraygrad.numpy_api.functions import (
     tensor_of,
     tensors,
 )
-from arraygrad.ops._axes import at_axis, lengths
+from arraygrad.ops._axes import at_axis, lengths, no_truth_values
 
 __all__: list[str] = []
 
@@ -76,6 +76,7 @@ def _expand_dims(a, axis):
 
 @implements("broadcast_to")
 def _broadcast_to(array, shape, subok=False):
+    no_truth_values(shape)
     return F["broadcast_to"](tensor_of(array), lengths(shape))
 
 
@@ -103,6 +104,7 @@ def _fliplr(m):
 def _rot90(m, k=1, axes=(0, 1)):
     m = tensor_of(m)
     axes = tuple(axes)
+    no_truth_values(axes)
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
     if axes[0] == axes[1] or abs(axes[0] - axes[1]) == m.ndim:

@@ -186,10 +186,10 @@ def _quantiles(name, percent):
             numpy.isnan(values),
             None if moving is None and weighing is None else moved,
         )
-        if ignoring and q.ndim > 1 and axis is not None and 1 < len(axes_of(axis, a.ndim)) < a.ndim:
+        if ignoring and q.ndim > 1 and axis is not None and len(axes_of(axis, a.ndim)) not in (1, a.ndim):
             raise TypeError(
                 f"numpy.{name}: NumPy mixes the axes of q with those of the array where q has several axes and axis= "
-                "names several: reduce them one by one, or give q.ravel()"
+                "names several or none: reduce them one by one, or give q.ravel()"
             )
         return in_layout(found, values)
 

@@ -34,7 +34,7 @@ from arraygrad.numpy_api.functions import (
 )
 from arraygrad.numpy_api.reductions import begun, masked
 from arraygrad.ops import OPS
-from arraygrad.ops._axes import at_axis
+from arraygrad.ops._axes import at_axis, no_truth_values
 from arraygrad.ops.kinds import folding
 
 __all__ = ["METHODS", "UFUNCS", "call", "over_axes"]
@@ -223,6 +223,7 @@ _ROUNDED = ("add", "multiply", "hypot", "logaddexp", "logaddexp2")  # the last b
 
 
 def _reduce(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=_NoValue, where=True):
+    no_truth_values(axis)
     x = tensors(x, where)[0] if where is not True else tensor_of(x)
     given, chosen = x, where
     if where is not True:
@@ -411,6 +412,7 @@ def _check_axis_of_scalar(axis):
 
 def _one_axis(name, axis, x):
     """The axis of a method that takes one; NumPy's error for several, and for those of an array without axes."""
+    no_truth_values(axis)
     if not x.ndim:
         _check_axis_of_scalar(axis)
         raise TypeError(f"cannot {name} on a scalar")

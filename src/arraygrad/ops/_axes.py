@@ -12,7 +12,7 @@ import operator
 
 __all__ = [
     "CODES", "along", "at_axis", "check_axes", "count", "counted_by", "expand_reduced", "from_end", "from_start",
-    "keepdims_shape", "lengths", "normalize_axes", "not_enlarged", "positions",
+    "keepdims_shape", "lengths", "no_truth_values", "normalize_axes", "not_enlarged", "positions",
 ]  # fmt: skip
 
 
@@ -34,6 +34,12 @@ def lengths(shape):
         return (operator.index(shape),)
     except TypeError:
         return tuple(shape)
+
+
+def no_truth_values(numbers):
+    """NumPy's error for one among axes or lengths, of which some of its functions take no truth value for an int."""
+    if bool in [type(number) for number in (numbers if isinstance(numbers, (list, tuple)) else (numbers,))]:
+        raise TypeError("an integer is required")
 
 
 def counted_by(code, *ndims):

@@ -4,6 +4,8 @@ May import: ops._axes, ops._helpers. Everything uses only the standard. The adjo
 transform with the norm mirrored (the factor stays what it was), then cut or filled with zeros to the input's lengths.
 """
 
+import operator
+
 from arraygrad.ops._axes import at_axis, check_axes, from_start, normalize_axes
 from arraygrad.ops._helpers import device_of
 
@@ -45,7 +47,7 @@ def complex_adjoint_n(xp, opposite, g, shape, s, axes, norm):
 def rfft_adjoint(xp, g, shape, n, axis, norm):
     """Adjoint of rfft of a real array of `shape`: irfft doubles the inner frequencies, so they are halved first."""
     axis = from_start(axis, g.ndim)
-    n = shape[axis] if n is None else n
+    n = shape[axis] if n is None else operator.index(n)  # an int, of a truth value too
     halved = g * inner_weights(xp, g, n, axis, 0.5)
     return fitted(xp, xp.fft.irfft(halved, n=n, axis=axis, norm=MIRRORED[norm]), shape, (axis,))
 
@@ -61,7 +63,7 @@ def rfftn_adjoint(xp, g, shape, s, axes, norm):
     """Adjoint of rfftn: the complex axes first, as irfft along the last ignores what is not Hermitian."""
     axes = transformed_axes(s, axes, g.ndim, half=True)
     last = -1 if s is None else tuple(s)[-1]
-    last = shape[axes[-1]] if last == -1 else last  # which NumPy takes for the axis as it is
+    last = shape[axes[-1]] if last == -1 else operator.index(last)  # which NumPy takes for the axis as it is
     if len(axes) > 1:
         g = xp.fft.ifftn(g, axes=axes[:-1], norm=MIRRORED[norm])
     halved = g * inner_weights(xp, g, last, axes[-1], 0.5)

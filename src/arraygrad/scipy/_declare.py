@@ -54,7 +54,7 @@ from arraygrad.scipy._guards import (
 from arraygrad.scipy._libraries import is_foreign, library_of, namesake, same_memory
 from arraygrad.scipy._on_host import composed_on, gradients_on
 from arraygrad.scipy._precision import as_precise, as_precise_constant, precision_of
-from arraygrad.scipy._signatures import binder, by_former_names, parsed, signature_of
+from arraygrad.scipy._signatures import binder, by_former_names, in_integers, parsed, signature_of
 
 __all__ = [
     "REGISTRY", "Chapter", "Rule", "composed", "composition", "constant", "formulas", "gradients_of_composition",
@@ -131,7 +131,8 @@ class Rule:
         """
         if self.binder is None:
             self.binder = binder(self.signature)
-        return self.binder(args, kwargs)
+        bound = self.binder(args, kwargs)
+        return in_integers(bound, self.signature.parameters) if bool in map(type, bound.values()) else bound
 
     @functools.cached_property
     def node(self):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 
-__all__ = ["binder", "by_former_names", "former_names", "parsed", "signature_of"]
+__all__ = ["binder", "by_former_names", "former_names", "in_integers", "parsed", "signature_of"]
 
 
 @functools.cache
@@ -53,6 +53,33 @@ def binder(signature):
             return _bound(signature, args, kwargs)  # its error says more
 
     return bind
+
+
+# Parameters that are integers where they are not None.
+_NUMBERS = frozenset("n N M num nfft n_out nperseg noverlap axis k m deg order maxiter".split())
+
+
+def in_integers(bound, parameters):
+    """Arguments by name, with 0 and 1 for the truth values that stand for numbers.
+
+    SciPy takes them, as Python does. In a formula they would select elements, or have no negative.
+    """
+    numbers = {
+        key: int(value)
+        for key, value in bound.items()
+        if type(value) is bool and key in parameters and _is_number(parameters[key])
+    }
+    return {**bound, **numbers}
+
+
+def _is_number(parameter):
+    """Whether True means 1: the parameter's default is a number or missing, or its name says it."""
+    default = parameter.default
+    if parameter.name == "deriv":
+        return False  # SciPy itself selects elements by it
+    if default is None:
+        return parameter.name in _NUMBERS
+    return default is parameter.empty or type(default) in (int, float)
 
 
 def former_names(function):

@@ -6,13 +6,23 @@ import zlib
 
 import numpy as np
 
-OTHER = {"spelling", "arrays_of_numpy", "calls_of_numpy", "drawn_arrays", "classes", "test_spellings", "__main__"}
+OTHER = {
+    "spelling",
+    "arrays_of_numpy",
+    "calls_of_numpy",
+    "drawn_arrays",
+    "classes",
+    "test_spellings",
+    "test_truth_values",
+    "__main__",
+}
 
 
 def classes():
     """Module of each class by its name."""
     package = importlib.import_module(__package__)
-    names = sorted(m.name for m in pkgutil.iter_modules(package.__path__) if m.name not in OTHER)
+    names = sorted(m.name for m in pkgutil.iter_modules(package.__path__))
+    names = [name for name in names if name not in OTHER and not name.startswith("test_")]
     return {name: importlib.import_module(f"{__package__}.{name}") for name in names}
 
 

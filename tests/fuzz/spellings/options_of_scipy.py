@@ -29,11 +29,11 @@ NO_OPTIONS = (
 )  # fmt: skip
 SLOW = ("linalg.solve_continuous_are", "linalg.solve_discrete_are", "signal.lsim")  # no second derivatives
 # What is refused in words, by what the words say; a degree that is no whole number; an axis of a vector that SciPy
-# takes without looking.
+# takes without looking; overwrite_*=True of a view of a leaf, where this SciPy writes.
 REFUSALS = "|".join([
     "requires grad, but is not differentiable", "which only complete it", "can't be computed for this matrix",
     "cannot be interpreted as an integer", "arrays used as indices", "out of bounds for an array of 1 dim",
-    "cannot reshape array", "Singular matrix",
+    "cannot reshape array", "Singular matrix", "a view of a leaf Variable that requires grad",
 ])  # fmt: skip
 # Parameters that are drawn by their name, where the function has them.
 BY_NAME = {

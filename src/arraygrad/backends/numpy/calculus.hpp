@@ -75,7 +75,13 @@ static inline int between_knots(const double* x, std::ptrdiff_t m, const double*
                 continue;
             }
             const std::ptrdiff_t at = before[j] < n - 2 ? before[j] : n - 2;
-            const double width = knots[at + 1] - knots[at], part = (point - knots[at]) / width;
+            const double width = knots[at + 1] - knots[at];
+            if (width == 0.0) {                             // the last knots tie: NumPy takes the last value, as beyond
+                if (to_x) to_x[i] = 0.0;
+                if (to_values) to_values[at + 1] += gradient;
+                continue;
+            }
+            const double part = (point - knots[at]) / width;
             if (to_x || to_knots) {
                 const double slope = gradient * ((values[at + 1] - values[at]) / width);
                 if (to_x) to_x[i] = slope;

@@ -24,6 +24,7 @@ from arraygrad.scipy.interpolate._chapter import (
     constant_only,
     floating,
     like_plain,
+    real_points,
     shape_of,
 )
 from arraygrad.scipy.interpolate._collocation import (
@@ -146,7 +147,7 @@ class BSpline(Interpolant):
         if self._is_plain(x):
             return self._plain(x, nu, extrapolate)
         extrapolate = self._extrapolate if extrapolate is None else extrapolate
-        points = floating(x)
+        points = real_points(x)
         flat = ag.reshape(points, (-1,))
         t, c, k = self._t, self._c, self._k
         first, last = t[k], t[shape_of(c)[0]]  # of the base interval, recorded if the knots are
@@ -219,7 +220,7 @@ class BSpline(Interpolant):
         if isinstance(extrapolate, str):
             period = whole(ag.asarray(last), extrapolate=True) - whole(ag.asarray(first), extrapolate=True)
         ends = []
-        for end in (floating(a), floating(b)):
+        for end in (real_points(a), real_points(b)):
             place = np.asarray(raw(end))
             turns = np.floor((place - low) / (high - low)) if isinstance(extrapolate, str) else 0.0
             if not extrapolate:  # nothing beyond the base interval

@@ -3,6 +3,8 @@
 May import: arraygrad, core, scipy._declare, scipy._guards, numpy, SciPy.
 """
 
+import warnings
+
 import numpy as np
 from scipy import interpolate
 
@@ -41,6 +43,17 @@ def floating(a):
     a = ag.asarray(a)
     wanted = ag.complex128 if raw(a).dtype.kind == "c" else ag.float64
     return a if raw(a).dtype == wanted else ag.astype(a, wanted)
+
+
+def real_points(a):
+    """`floating` of points or sites. Of complex ones SciPy takes the real parts, and warns of it."""
+    a = floating(a)
+    if raw(a).dtype.kind != "c":
+        return a
+    warnings.warn(
+        "Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning, stacklevel=3
+    )
+    return ag.real(a)
 
 
 def refuse_narrow(name, nodes):

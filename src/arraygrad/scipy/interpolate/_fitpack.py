@@ -7,6 +7,8 @@ SciPy's, applied once to the unit vectors, or the solution of a recorded system 
 (`_collocation`). Source: de Boor (2001), IX, X.
 """
 
+import operator
+
 import numpy as np
 from scipy import interpolate
 
@@ -14,7 +16,15 @@ import arraygrad as ag
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.interpolate._bsplines import DE_BOOR, BSpline, between, linear_map, of_values, spline_zeros
-from arraygrad.scipy.interpolate._chapter import CHAPTER, Interpolant, constant_only, floating, has_tensor, shape_of
+from arraygrad.scipy.interpolate._chapter import (
+    CHAPTER,
+    Interpolant,
+    constant_only,
+    floating,
+    has_tensor,
+    real_points,
+    shape_of,
+)
 from arraygrad.scipy.interpolate._collocation import (
     clamped_knots,
     interpolating,
@@ -46,9 +56,9 @@ def fitted_by_fitpack(name, x, y, knots, values, k, w=None, inner=None, ends=(No
     low, high = _ends(x, ends)
     if inner is None:
         t = settled(name, not_a_knot(x, k, low, high), knots)
-        return t, settled(name, interpolating(x, floating(y), t, k), values)
+        return t, settled(name, interpolating(x, real_points(y), t, k), values)
     t = settled(name, clamped_knots(low, knots_of(inner), high, k), knots)
-    return t, least_squares(name, x, floating(y), t, k, None if w is None else knots_of(w), values)
+    return t, least_squares(name, x, real_points(y), t, k, None if w is None else knots_of(w), values)
 
 
 def _ends(x, ends):
@@ -74,6 +84,7 @@ def _splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, full_ou
             "choose, without full_output and per; a smoothing spline's knots depend on the data. A periodic spline "
             'that has one is make_interp_spline(x, y, k, bc_type="periodic")'
         )
+    y = real_points(y)
     plain = interpolate.splrep(raw(x), raw(y), raw(w), raw(xb), raw(xe), k, task, s, raw(t))
     if recorded(x, w, t, xb, xe):
         n = plain[0].size - k - 1
@@ -92,13 +103,14 @@ def _splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, full_ou
 
 @CHAPTER.composition("splev", "x tck", DE_BOOR)
 def splev(x, tck, der=0, ext=0):
+    taken = real_points  # FITPACK's coefficients are real
     if isinstance(tck, BSpline) or hasattr(tck, "tck"):
-        tck = (tck.t, tck.c, tck.k)
+        tck, taken = (tck.t, tck.c, tck.k), floating
     t, c, k = tck
-    t = knots_of(t)
+    t, k = knots_of(t), operator.index(k)
     if isinstance(c, list):
         return [splev(x, (t, part, k), der, ext) for part in c]
-    points = floating(x)
+    points = real_points(x)
     flat = ag.reshape(points, (-1,))
     first, last = t[k], t[-k - 1]
     values = np.asarray(raw(flat))
@@ -107,7 +119,7 @@ def splev(x, tck, der=0, ext=0):
         raise ValueError("Invalid input data")
     if ext == 3 and der == 0:  # FITPACK extrapolates derivatives
         flat = between(flat, values, first, last)
-    found = ag.reshape(BSpline(t, floating(c)[: shape_of(t)[0] - k - 1], k)(flat, nu=der), shape_of(points))
+    found = ag.reshape(BSpline(t, taken(c)[: shape_of(t)[0] - k - 1], k)(flat, nu=der), shape_of(points))
     return ag.where(outside.reshape(shape_of(points)), 0.0, found) if ext == 1 else found
 
 
@@ -133,7 +145,7 @@ class _Fitted(Interpolant):
         elif recorded(y):
             fit = lambda v: make(v)._eval_args[1][:n]
             whole = w is None and inner is None
-            y = floating(y)
+            y = real_points(y)
             self._c = of_values(fit, raw(x), y, self._t, k, c[:n]) if whole else linear_map(fit, y)
         else:
             self._c = ag.asarray(c[:n])
@@ -246,7 +258,7 @@ class RectBivariateSpline(Interpolant):
         self._remember(x, y, z, list(bbox), kx, ky, s, **({} if maxit == 20 else {"maxit": maxit}))
         self._degrees = (kx, ky)
         self._knots = [np.asarray(t) for t in self._plain.tck[:2]]
-        c = floating(z)
+        c = real_points(z)
         for axis, (places, k, t) in enumerate(zip((x, y), (kx, ky), self._knots, strict=True)):
             ends = tuple(bbox)[2 * axis : 2 * axis + 2]
             if recorded(places, ends):
@@ -261,7 +273,7 @@ class RectBivariateSpline(Interpolant):
     def __call__(self, x, y, dx=0, dy=0, grid=True):
         if self._is_plain(x, y):
             return self._plain(x, y, dx, dy, grid)
-        x, y = floating(x), floating(y)
+        x, y = real_points(x), real_points(y)
         if not grid:
             return self.ev(x, y, dx, dy)
         rows = self._weights(0, ag.reshape(x, (-1,)), dx)
@@ -272,7 +284,7 @@ class RectBivariateSpline(Interpolant):
         """Values at pairs of coordinates."""
         if self._is_plain(xi, yi):
             return self._plain.ev(xi, yi, dx, dy)
-        xi, yi = ag.broadcast_arrays(floating(xi), floating(yi))
+        xi, yi = ag.broadcast_arrays(real_points(xi), real_points(yi))
         rows = self._weights(0, ag.reshape(xi, (-1,)), dx)
         columns = self._weights(1, ag.reshape(yi, (-1,)), dy)
         return ag.reshape(ag.sum(ag.matmul(rows, self._c) * columns, axis=1), shape_of(xi))

@@ -24,6 +24,7 @@ from arraygrad.scipy.interpolate._chapter import (
     floating,
     kept,
     like_plain,
+    real_points,
     shape_of,
     undefined_where,
 )
@@ -49,7 +50,7 @@ class Polynomials:
 
     def __call__(self, points, nu=0, extrapolate=None):
         extrapolate = self._extrapolate if extrapolate is None else extrapolate
-        points = floating(points)
+        points = real_points(points)
         shape = shape_of(points)
         flat = ag.reshape(points, (-1,))
         x = np.asarray(raw(self._x))
@@ -154,7 +155,7 @@ class Polynomials:
 
 def _periodic_sum(whole, end, x):
     """The integral of a periodic extension from the first breakpoint to `end`: whole turns, and what is left."""
-    end, first = floating(end), np.asarray(raw(x))
+    end, first = real_points(end), np.asarray(raw(x))
     turns = np.floor((np.asarray(raw(end)) - first[0]) / (first[-1] - first[0]))
     left = end - turns * (x[-1] - x[0])
     return whole(left, extrapolate=True) + turns * whole(x[-1], extrapolate=True)
@@ -464,6 +465,8 @@ class interp1d(Interpolant):
         if self._is_plain(points):
             return self._plain(points)
         points = kept(points)
+        if raw(points).dtype.kind == "c":
+            self._plain(raw(points))  # SciPy's own error, of straight lines through real values
         values, x = np.asarray(raw(points)).ravel(), np.asarray(raw(self._x))
         below, above = values < x[0], values > x[-1]
         if self._outside_refused and np.any(below | above):

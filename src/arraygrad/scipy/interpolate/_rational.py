@@ -17,6 +17,7 @@ from arraygrad.scipy.interpolate._chapter import (
     constant_only,
     floating,
     has_tensor,
+    real_points,
     refuse_narrow,
     shape_of,
 )
@@ -125,7 +126,7 @@ class Rbf(Interpolant):
             raise NotDifferentiable("arraygrad.scipy.interpolate.Rbf: functions by name have derivatives")
         self._kernel = _RADIAL[kind]
         several = kwargs.get("mode", "1-D") == "N-D"
-        self._at = ag.stack([ag.reshape(floating(a), (-1,)) for a in args[:-1]], axis=1)
+        self._at = ag.stack([ag.reshape(real_points(a), (-1,)) for a in args[:-1]], axis=1)
         d = floating(args[-1])
         n = shape_of(self._at)[0]
         self._tail = shape_of(d)[1:] if several else ()
@@ -145,7 +146,7 @@ class Rbf(Interpolant):
     def __call__(self, *args):
         if self._is_plain(args):
             return self._plain(*args)
-        args = ag.broadcast_arrays(*[floating(a) for a in args])
+        args = ag.broadcast_arrays(*[real_points(a) for a in args])
         flat = ag.stack([ag.reshape(a, (-1,)) for a in args], axis=1)
         found = ag.matmul(self._kernel(self._square(flat), self._epsilon), self._weights)
         return ag.reshape(found, (*shape_of(args[0]), *self._tail))
@@ -313,4 +314,6 @@ def _approximate_taylor_polynomial(f, x, degree, scale, order=None):
         c = np.zeros(degree + 1)
         c[degree + 1 - made.c.size :] = made.c
         sampled.append(c)
-    return Poly1d(ag.matmul(values, ag.asarray(np.stack(sampled))))
+    matrix = np.stack(sampled)
+    first = int(np.argmax(np.any(matrix != 0, axis=0)))  # a polynomial has no leading zeros: there are for a low order
+    return Poly1d(ag.matmul(values, ag.asarray(matrix[:, first:])))

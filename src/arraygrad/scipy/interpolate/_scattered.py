@@ -20,6 +20,7 @@ from arraygrad.scipy.interpolate._chapter import (
     floating,
     has_tensor,
     kept,
+    real_points,
     refuse_narrow,
     shape_of,
 )
@@ -31,7 +32,7 @@ def _points(xi, ndim):
     """(points (n, ndim), their shape) of an array, or a tuple of arrays of coordinates."""
     if isinstance(xi, tuple):
         xi = ag.stack([floating(a) for a in ag.broadcast_arrays(*[floating(a) for a in xi])], axis=-1)
-    xi = floating(xi)
+    xi = real_points(xi)
     if xi.ndim == 1:
         xi = ag.reshape(xi, (-1, 1)) if ndim == 1 else ag.reshape(xi, (1, -1))
         return xi, (shape_of(xi)[0],)
@@ -218,7 +219,7 @@ class RBFInterpolator(Interpolant):
         self._remember(y, d, neighbors, smoothing, kernel, epsilon, degree)
         if neighbors is not None:
             raise NotDifferentiable("arraygrad.scipy.interpolate.RBFInterpolator: neighbors=None has derivatives")
-        self._y, d = floating(y), floating(d)
+        self._y, d = real_points(y), floating(d)
         self._kernel, self._epsilon = kernel, 1.0 if epsilon is None else epsilon
         n, dims = shape_of(self._y)
         degree = max(_LEAST_DEGREE.get(kernel, -1), 0) if degree is None else degree
@@ -257,7 +258,7 @@ class RBFInterpolator(Interpolant):
     def __call__(self, x):
         if self._is_plain(x):
             return self._plain(x)
-        x = floating(x)
+        x = real_points(x)
         rows = self._kernel_matrix(x)
         if self._powers:
             rows = ag.concat([rows, self._polynomials(x)], axis=1)

@@ -7,6 +7,7 @@ All but zeros (`_zeros`) are linear in the coefficients.
 
 import functools
 import math
+import operator
 
 import numpy as np
 from scipy import interpolate
@@ -30,6 +31,7 @@ from arraygrad.scipy.interpolate._chapter import (
     constant_only,
     floating,
     has_tensor,
+    real_points,
     shape_of,
 )
 from arraygrad.scipy.interpolate._collocation import chords, knots_of, recorded, settled
@@ -47,7 +49,7 @@ def _split(name, tck):
     if isinstance(tck, BSpline) or hasattr(tck, "tck"):
         return knots_of(tck.t), tck.c, tck.k, False
     t, c, k = tck
-    t = knots_of(t)
+    t, k = knots_of(t), operator.index(k)
     if isinstance(c, list):
         raise NotDifferentiable(f"arraygrad.scipy.interpolate.{name}: one spline at a time has derivatives")
     return t, floating(c)[: shape_of(t)[0] - k - 1], k, True
@@ -82,10 +84,10 @@ def _splint(a, b, tck, full_output=0):
     if full_output:
         raise NotDifferentiable("arraygrad.scipy.interpolate.splint: full_output=0 has derivatives")
     low, high = t[k], t[-k - 1]  # the spline is zero outside
-    whole = BSpline(t, c, k).antiderivative()
+    whole = BSpline(t, real_points(c), k).antiderivative()
     ends = []
     for end in (a, b):
-        end = floating(end)
+        end = real_points(end)
         value = np.asarray(raw(end))
         ends.append(whole(between(end, value, low, high)))
     return ends[1] - ends[0]
@@ -94,7 +96,7 @@ def _splint(a, b, tck, full_output=0):
 @CHAPTER.composition("spalde", "x tck", DE_BOOR)
 def _spalde(x, tck):
     t, c, k, _ = _split("spalde", tck)
-    points = floating(x)
+    points = real_points(x)
     found = ag.stack([splev(points, (t, c, k), nu) for nu in range(k + 1)], axis=-1)
     return found if points.ndim == 0 else [found[i] for i in range(shape_of(points)[0])]
 
@@ -108,7 +110,8 @@ def _insert(x, tck, m=1, per=0):
             "arraygrad.scipy.interpolate.insert: the knots require grad, but have no rule here; the spline with more "
             "knots is the same function, so splev, splder and splint of the spline as it is give its derivatives"
         )
-    knots = interpolate.insert(x, (t, np.zeros(t.size), k), m, per)[0]
+    plain = np.asarray(raw(c))
+    knots = interpolate.insert(x, (t, np.concatenate([plain, np.zeros(t.size - plain.size)]), k), m, per)[0]
 
     def coefficients(v):
         return interpolate.insert(x, (t, np.concatenate([v, np.zeros(t.size - v.size)]), k), m, per)[1][
@@ -122,6 +125,7 @@ def _insert(x, tck, m=1, per=0):
 @CHAPTER.composition("sproot", "tck", IMPLICIT)
 def _sproot(tck, mest=10):
     t, c, k, _ = _split("sproot", tck)
+    c = real_points(c)
     places = interpolate.sproot((raw(t), np.concatenate([np.asarray(raw(c)), np.zeros(k + 1)]), k), mest)
     return spline_zeros(places, t, ag.asarray(c), k)
 
@@ -164,7 +168,7 @@ def _make_smoothing_spline(x, y, w=None, lam=None, *, axis=0):
             "arraygrad.scipy.interpolate.make_smoothing_spline: y requires grad, but the smoothing that "
             "cross-validation chooses depends on it; the derivative is known for given lam"
         )
-    y = ag.moveaxis(floating(y), axis, 0)
+    y = ag.moveaxis(real_points(y), axis, 0)
     c = linear_map(lambda v: interpolate.make_smoothing_spline(x, v, w, lam).c, y)
     t = interpolate.make_smoothing_spline(x, np.zeros(shape_of(y)[0]), w, lam).t
     return BSpline(t, ag.moveaxis(c, 0, axis), 3, True, axis)

@@ -5,6 +5,7 @@ May import: arraygrad, scipy._declare, scipy.interpolate, numpy, SciPy. Source: 
 
 import inspect
 import itertools
+import operator
 
 import numpy as np
 from scipy import interpolate
@@ -20,6 +21,7 @@ from arraygrad.scipy.interpolate._chapter import (
     at_value,
     constant_only,
     floating,
+    real_points,
     shape_of,
 )
 from arraygrad.scipy.interpolate._collocation import basis, interpolating, knots_of, lowered, not_a_knot, recorded
@@ -86,7 +88,7 @@ class NdBSpline(Interpolant):
     def __call__(self, xi, *, nu=None, extrapolate=None):
         if self._is_plain(xi):
             return self._plain(xi, nu=nu, extrapolate=extrapolate)
-        xi = floating(xi)
+        xi = real_points(xi)
         d = len(self._knots)
         flat = ag.reshape(xi, (-1, d))
         points = [flat[:, i] for i in range(d)]
@@ -115,7 +117,7 @@ class NdPPoly(Interpolant):
     def __call__(self, x, nu=None, extrapolate=None):
         if self._is_plain(x):
             return self._plain(x, nu, extrapolate)
-        xi, d, c = floating(x), len(self._x), self._c
+        xi, d, c = real_points(x), len(self._x), self._c
         flat = ag.reshape(xi, (-1, d))
         nu = [0] * d if nu is None else [int(n) for n in nu]
         places, outside = [], False
@@ -144,9 +146,9 @@ class NdPPoly(Interpolant):
 @CHAPTER.composition("bisplev", "x y tck", DE_BOOR)
 def _bisplev(x, y, tck, dx=0, dy=0):
     tx, ty, c, kx, ky = tck
-    tx, ty = knots_of(tx), knots_of(ty)
-    x, y = (floating(v) for v in (x, y))
-    found = _on_grid(tx, ty, floating(c), kx, ky, ag.reshape(x, (-1,)), ag.reshape(y, (-1,)), dx, dy)
+    tx, ty, kx, ky = knots_of(tx), knots_of(ty), operator.index(kx), operator.index(ky)
+    x, y = (real_points(v) for v in (x, y))
+    found = _on_grid(tx, ty, real_points(c), kx, ky, ag.reshape(x, (-1,)), ag.reshape(y, (-1,)), dx, dy)
     m, n = shape_of(found)
     return found if m > 1 else ag.reshape(found, (n,) if n > 1 else ())
 
@@ -191,7 +193,7 @@ class _Surface(Interpolant):
     def _fit(self, z, make, linear):
         self._tx, self._ty, plain = (np.asarray(a) for a in self._plain.tck)
         self._kx, self._ky = self._plain.degrees
-        z = floating(z)
+        z = real_points(z)
         if not z.requires_grad:
             self._c = ag.asarray(plain)
         elif linear:
@@ -207,7 +209,7 @@ class _Surface(Interpolant):
         dx, dy = further.get("dtheta", dx), further.get("dphi", dy)
         if self._is_plain(x, y):
             return self._plain(x, y, dx, dy, grid)
-        x, y = floating(x), floating(y)
+        x, y = real_points(x), real_points(y)
         self._plain(np.asarray(raw(x)), np.asarray(raw(y)), dx, dy, grid)  # SciPy's own checks
         if not grid:
             return self.ev(x, y, dx, dy)
@@ -218,7 +220,7 @@ class _Surface(Interpolant):
         """Values at pairs of coordinates."""
         if self._is_plain(xi, yi):
             return self._plain.ev(xi, yi, dx, dy)
-        xi, yi = ag.broadcast_arrays(floating(xi), floating(yi))
+        xi, yi = ag.broadcast_arrays(real_points(xi), real_points(yi))
         pair = [ag.reshape(xi, (-1,)), ag.reshape(yi, (-1,))]
         table = _table(self._tx, self._ty, self._c, self._kx, self._ky)
         found = products([self._tx, self._ty], [self._kx, self._ky], table, pair, [dx, dy], clipped=True)
