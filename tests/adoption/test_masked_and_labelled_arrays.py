@@ -24,22 +24,13 @@ def stored(x):
 
 
 REFUSED = {
-    "masked_where": lambda x: np.ma.masked_where(x > 1.5, x).sum(),
-    "array": lambda x: np.ma.array(x, mask=MASK).sum(),
-    "masked_array": lambda x: np.ma.masked_array(x, MASK).mean(),
-    "filled": lambda x: np.ma.array(x, mask=MASK).filled(0.0).sum(),
-    "masked_invalid": lambda x: np.ma.masked_invalid(np.where(MASK, np.inf, x)).mean(),
     "on the left": lambda x: (M * x).sum(),
     "on the right": lambda x: (x * M).sum(),
     "a number": lambda x: (x.sum() * M).sum(),
     "plus an element": lambda x: (M + x[0]).mean(),
     "stored": stored,
-    "dot": lambda x: np.ma.dot(M, x),
-    "average": lambda x: np.ma.average(M, weights=x),
-    "median": lambda x: np.ma.median(x),
     "multiply": lambda x: np.sum(np.multiply(M, x)),
-    "concatenate": lambda x: np.ma.concatenate([x, M]).sum(),
-    "sqrt": lambda x: np.ma.sqrt(x - 1.5).sum(),
+    "a fit": lambda x: np.ma.polyfit(X, np.ma.array(x, mask=MASK), 1).sum(),
 }
 
 
@@ -55,6 +46,9 @@ def test_the_ways_out_of_masked_arrays():
     assert np.array_equal(ag.grad(lambda x: x[~MASK].mean())(X), [0.5, 0.0, 0.5])
     assert np.array_equal(ag.grad(lambda x: (x * M.filled(0.0)).sum())(X), [4.0, 0.0, 6.0])
     assert np.array_equal(ag.grad(lambda x: x[~M.mask].sum() * M.sum())(X), [10.0, 0.0, 10.0])
+    assert np.array_equal(ag.grad(lambda x: np.ma.array(x, mask=MASK).sum())(X), [1.0, 0.0, 1.0])
+    assert np.array_equal(ag.grad(lambda x: np.ma.masked_where(x == 2.0, x).sum())(X), [1.0, 0.0, 1.0])
+    assert np.array_equal(ag.grad(lambda x: np.ma.multiply(M, x).sum())(X), [4.0, 0.0, 6.0])
 
 
 def into_a_series(x, s, pd):

@@ -203,7 +203,27 @@ def test_garbage_that_holds_a_view_refuses_nothing():
         gc.enable()
 
 
-@pytest.mark.parametrize("name", VIEWS)
+MASKED = ["masked array", "masked view"]
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_a_masked_array_of_what_a_gradient_reaches_shows_its_memory(name):
+    give, read = VIEWS[name]
+
+    def f(x):
+        a = made()
+        a[1] = x
+        v = give(a)
+        a[1] = a[1] ** 2
+        v[0] = 5.0 * x
+        return read(v, 1) * a[0 if name == "masked array" else 1]
+
+    for x, slope in [(3.0, 135.0 if name == "masked array" else 2.0 * 25.0 * 3.0)]:
+        check(f, slope)
+        assert f(x) == (5.0 * x * x**2 if name == "masked array" else 25.0 * x * x)
+
+
+@pytest.mark.parametrize("name", [name for name in VIEWS if name not in MASKED])
 def test_an_array_that_a_gradient_reaches_is_given_to_nobody(name):
     give, read = VIEWS[name]
 

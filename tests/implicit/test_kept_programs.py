@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import arraygrad as ag
-from arraygrad.implicit import collocation, kept_programs, many_steps
+from arraygrad.implicit import kept_programs, many_steps, step_kernels
 
 integrate = pytest.importorskip("scipy.integrate")
 
@@ -537,13 +537,13 @@ def test_gradients_of_odeint_are_as_exact_as_its_solution(seed, tolerance):
 @pytest.mark.parametrize("way", [1.0, -1.0])
 def test_points_of_an_interpolation_are_apart(way):
     times = way * np.array([0.0, 1e-5, 2e-5, 0.1, 0.2, 0.35, 0.351, 0.352, 0.5, 0.8])
-    stencils = collocation._stencils_of(times)
+    stencils = step_kernels.stencils(times)
     assert len(stencils) == len(times) - 1
     for k, stencil in enumerate(stencils):
         points, length = np.sort(np.abs(times[stencil])), np.abs(times[k + 1] - times[k])
         assert {k, k + 1} <= set(stencil)
         assert np.min(np.diff(points)) >= 0.49 * length
-    assert not collocation._stencils_of(times[:3]).size
+    assert not step_kernels.stencils(times[:3]).size
 
 
 def test_a_stiff_solution_by_odeint_is_called_again():

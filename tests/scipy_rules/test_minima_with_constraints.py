@@ -22,6 +22,11 @@ CONSTRAINTS = {
     "linear": lambda c: optimize.LinearConstraint(np.array([[1.0, 1.0]]), -1.0, c),
     "linear in a list": lambda c: [optimize.LinearConstraint(np.eye(2), np.full(2, -1.0), c * np.ones(2))],
     "linear equation": lambda c: optimize.LinearConstraint([[1.0, 1.0]], c, c),
+    "linear of lists": lambda c: optimize.LinearConstraint([[c, 1.0]], -1.0, [c]),
+    "linear of a list of limits": lambda c: [
+        optimize.LinearConstraint([[1.0, c], [9.0, 9.0]], [-9.0, -99.0], (c, 99.0))
+    ],
+    "nonlinear in a list of Tensors": lambda c: optimize.NonlinearConstraint(lambda t: [t[0] + t[1]], [-9.0], [c]),
     "nonlinear": lambda c: optimize.NonlinearConstraint(lambda t: c * t[0] ** 2 + t[1] ** 2, -1.0, 1.0),
     "nonlinear in a list of numbers": lambda c: optimize.NonlinearConstraint(
         lambda t: [t[0] * t[1], t[0] + t[1]], [-9.0, -9.0], [9.0, 1.0 * c]
@@ -167,6 +172,33 @@ def test_a_search_that_has_stopped_early_is_refused(method):
 
     with pytest.raises((ag.implicit.ConvergenceError, TypeError)):
         ag.grad(program)(1.5)
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "SLSQP", "TNC"])
+@pytest.mark.parametrize(
+    "bounds",
+    [lambda c: optimize.Bounds([0.0, 0.0], [c, 9.0]), lambda c: optimize.Bounds((0.0, 0.0), ub=(9.0, 2.0 * c)),
+     lambda c: optimize.Bounds(ub=[c, c])],
+)  # fmt: skip
+def test_bounds_of_lists(bounds, method):
+    def f(c):
+        return np.sum(optimize.minimize(cost, np.full(2, 1.1), (3.0,), method, bounds=bounds(c), tol=1e-13).x ** 2)
+
+    assert ag.grad(f)(1.2) == pytest.approx((f(1.2 + 1e-3) - f(1.2 - 1e-3)) / 2e-3, rel=1e-3)
+
+
+def test_objects_of_settings_are_scipys():
+    def f(c):
+        for one in (optimize.Bounds(0.0, [c]), optimize.LinearConstraint([[c]]), optimize.Bounds([0.0], [1.0])):
+            assert isinstance(one, (optimize.Bounds, optimize.LinearConstraint))
+            assert type(one).__module__ == "scipy.optimize._constraints"
+            names.append(repr(one)[:8])
+        return c * optimize.Bounds([0.0], [c]).ub[0]
+
+    names = []
+    assert ag.grad(f)(1.5) == 3.0
+    f(1.5)
+    assert names[:3] == names[3:]
 
 
 def test_missing_parts_are_told_in_scipys_words():

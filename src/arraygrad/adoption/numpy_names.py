@@ -7,9 +7,11 @@ numpy_api.rearranging, numpy_api.records, numpy.
 """
 
 import collections
+import contextlib
 import functools
 import inspect
 import sys
+import threading
 import types
 import typing
 
@@ -46,7 +48,7 @@ from arraygrad.numpy_api.loops import Broadcast, Enumerated
 from arraygrad.numpy_api.rearranging import Vectorize, as_strided, asarray_chkfinite, require
 from arraygrad.numpy_api.records import fromarrays
 
-__all__ = ["CREATION", "install", "module_of"]
+__all__ = ["CREATION", "install", "made_over", "module_of"]
 
 _AS_FLOAT = {"dtype": float}
 _CopyMode = numpy._CopyMode  # the array-API namespaces of libraries say it in the place of True, False and None
@@ -83,9 +85,26 @@ def _recordable(result, given=()):
     return _own(result)
 
 
+class _Over(threading.local):
+    now = None
+
+
+_over = _Over()
+
+
+@contextlib.contextmanager
+def made_over(kind):
+    """Within it, Tensors over arrays that are made are over kind(array), of another library, on this thread."""
+    before, _over.now = _over.now, kind
+    try:
+        yield
+    finally:
+        _over.now = before
+
+
 def _own(made):
     """A Tensor over an array that nobody else holds."""
-    t = wrap_raw(made)
+    t = wrap_raw(made if _over.now is None else _over.now(made))
     return t if t.ndim else as_scalar(t, False)
 
 

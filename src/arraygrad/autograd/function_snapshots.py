@@ -454,7 +454,7 @@ class _Look:
             return
         known = id(value) in self.seen
         self.seen[id(value)] = value
-        if id(value) in self.uncalled and not path.endswith(_SELF):  # found under another name, which may be called
+        if id(value) in self.uncalled and not path.endswith(SELF):  # found under another name, which may be called
             self.uncalled.discard(id(value))
             known = False
         if isinstance(value, (numpy.ndarray, Tensor)):
@@ -528,7 +528,7 @@ class _Look:
             return
         everything = library or self.any_name
         special = SPECIAL
-        if path.endswith(_SELF) and not self.handed_on:
+        if path.endswith(SELF) and not self.handed_on:
             special = SPECIAL - {"__call__"}
             self.uncalled.add(id(value))
         for name in sorted(own if everything else self.attributes & own.keys(), key=str):
@@ -646,7 +646,7 @@ class _Look:
 _SHARED = (dict, list, collections.abc.MutableMapping)
 _CACHED = type(functools.lru_cache(len))
 _NOWHERE = object()  # what no name stands for
-_SELF = ": self"  # how the path of an object ends that a method, or a function in one, knows as `self`
+SELF = ": self"  # how the path of an object ends that a method, or a function in one, knows as `self`
 # What code may only write to: `self.log.append(y)`, `self.found[key] = y`.
 _WRITTEN = frozenset([list, dict, set, collections.deque, collections.OrderedDict, collections.defaultdict])
 

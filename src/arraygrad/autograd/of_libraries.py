@@ -43,9 +43,10 @@ _WAYS["xarray"] = (
     "the function that is differentiated. "
 )
 MASKED = (
-    "A masked array holds no gradient: keep the values and the mask apart. numpy.where(mask, 0.0, x).sum(), "
-    "x[~mask].mean() and x * m.filled(0.0) of a masked array m are recorded. Where nothing is masked, so are in "
-    "adopted calls numpy.ma.array(x) and numpy.ma.asarray(x), not numpy.ma.masked_array(x). "
+    "A masked array holds no gradient of its own: keep the values and the mask apart. numpy.where(mask, 0.0, x).sum(), "
+    "x[~mask].mean() and x * m.filled(0.0) of a masked array m are recorded. So are in adopted calls "
+    "numpy.ma.array(x, mask=mask), numpy.ma.masked_where(condition, x), and what numpy.ma computes of these: "
+    "numpy.ma.multiply(m, x) for m * x. "
 )
 
 _OF_EXTENSIONS = (

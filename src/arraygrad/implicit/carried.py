@@ -26,6 +26,7 @@ Guarded by tests/implicit/test_work_arrays.py and test_what_calls_leave.py.
 """
 
 import collections
+import dis
 import functools
 import types
 
@@ -33,7 +34,7 @@ import numpy
 
 from arraygrad.autograd.function_snapshots import names_of
 from arraygrad.autograd.grad_mode import no_grad
-from arraygrad.autograd.instructions import steps_of
+from arraygrad.autograd.instructions import start_of, steps_of
 from arraygrad.autograd.views_of_memory import shown_of
 from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import flatten, unflatten
@@ -70,14 +71,15 @@ _CHANGING = frozenset(
 def _changes(code):
     """(whether code may change more than local variables, the globals that it stores, the attributes that it does)."""
     changes, names, attributes = False, set(), set()
-    for step in steps_of(code):
+    steps = steps_of(code)
+    for at, step in enumerate(steps):
         name = step.opname
         changes = changes or "out" in step.keywords
         if name in ("STORE_ATTR", "DELETE_ATTR"):
             changes = True
             attributes.add(step.argval)
         elif name in ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"):
-            changes = True
+            changes = changes or not _is_own(code, steps, at)
         elif name in ("STORE_GLOBAL", "DELETE_GLOBAL"):
             changes = True
             names.add(step.argval)
@@ -88,11 +90,56 @@ def _changes(code):
         elif name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL", "LOAD_NAME"):
             changes = changes or step.argval in _CHANGING
         elif name == "CALL_FUNCTION_EX":
-            changes = True  # with `out` among the keywords, maybe
+            changes = changes or not _calls_by_name(steps, at)  # with `out` among what it is given, maybe
         elif isinstance(step.argval, types.CodeType):
             inner, more, held = _changes(step.argval)
             changes, names, attributes = changes or inner, names | more, attributes | held
     return changes, frozenset(names), frozenset(attributes)
+
+
+# NumPy's functions that make a new array in each call.
+_MAKERS = frozenset("zeros empty ones full zeros_like empty_like ones_like full_like".split())
+_LOCAL = ("LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK")
+
+
+def _is_own(code, steps, at):
+    """Whether an assignment to items is into a local variable that is nothing but arrays and lists made in the call."""
+    if steps[at].opname == "DELETE_SUBSCR":
+        return False
+    start = at
+    for _ in range(2 if steps[at].opname == "STORE_SLICE" else 1):
+        start = start_of(steps, start) if start else None
+    if not start or steps[start - 1].opname not in _LOCAL:
+        return False
+    name, joins = steps[start - 1].argval, dis.findlabels(code.co_code)
+    given = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    stores = [i for i, step in enumerate(steps) if step.opname == "STORE_FAST" and step.argval == name]
+    made = all(_makes(steps, i - 1) and steps[i].offset not in joins for i in stores)
+    return bool(stores) and made and name not in code.co_varnames[:given]
+
+
+def _makes(steps, at):
+    """Whether an instruction makes a list, or calls one of the `_MAKERS` of NumPy."""
+    if steps[at].opname in ("BUILD_LIST", "LIST_EXTEND"):
+        return True
+    start = at
+    for _ in range(steps[at].arg if steps[at].opname == "CALL" else 0):
+        start = start_of(steps, start) if start else None
+    if not start or start < 2 or steps[at].opname != "CALL":
+        return False
+    function, module = steps[start - 1], steps[start - 2]
+    return function.argval in _MAKERS and module.opname == "LOAD_GLOBAL" and module.argval in ("np", "numpy")
+
+
+def _calls_by_name(steps, at):
+    """Whether f(*args) has no keywords, and `f` is a variable, as a function that hands its arguments on has it."""
+    start = None if steps[at].arg & 1 else start_of(steps, at)
+    if not start:
+        return False
+    called = steps[start - 1]
+    if called.opname == "PUSH_NULL" and start > 1:
+        called = steps[start - 2]
+    return called.opname in ("LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_GLOBAL")
 
 
 def changes_things(codes):

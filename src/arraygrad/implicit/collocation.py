@@ -1,7 +1,7 @@
 """The adjoint of a solution on the steps of any solver, by collocation: for implicit and multistep methods.
 
 May import: core.tensor, implicit.common, implicit.large_states, implicit.many_steps, implicit.multistep,
-numpy; scipy inside functions.
+implicit.step_kernels, numpy; scipy inside functions.
 
 Note [Collocated adjoint]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -12,12 +12,14 @@ Note [Collocated adjoint]
     once]). Times at which the solution is asked for add to the right side of the step that they lie in.
 (2) There are more nodes than the order of a method asks for, and a few steps are taken as one, which the short steps of
     multistep methods allow. The steps were chosen for the solution, which may rest while its derivative does not. So
-    the gradient is computed with one node less besides, from the same Jacobians, read between the nodes. Where the two
-    differ by more than about the tolerance, fewer steps are taken as one, then halves of them, a few times.
+    how far the gradient is off is estimated for each group of steps: by how the last Legendre coefficients of the
+    Jacobians and of the derivatives by the parameters fall, and by those of an exponential function of the Jacobian's
+    size (I_k of Bessel, its first term). In solutions of smooth equations that was 20 to 1000 times the difference.
+    Groups that are too long are divided, and only these are looked at again.
     The gradient is that of the exact equation along the computed solution.
-(2b) Where the last Legendre coefficients say it already, nothing is computed besides: those of the Jacobians and of the
-    derivatives by the parameters, and of an exponential function of the Jacobian's size (I_k of Bessel, its first
-    term). In solutions of smooth equations their sum was 2 to 1000 times the difference of (2).
+(2b) Where that does not help, or each look costs recorded calls, the gradient is computed with one node less besides,
+    from the same Jacobians, read between the nodes, unless the estimate says that it need not. Where the two differ by
+    more than about the tolerance, fewer steps are taken as one, then halves of them, a few times.
 (3) Kept are the interpolants of the steps, up to a limit of memory. Beyond it, for complex states, where halving does
     not help (the right side jumps), and where the gradient is to be differentiated again, the adjoint equation is
     integrated (ivp.py).
@@ -38,6 +40,7 @@ import math
 import numpy
 
 from arraygrad.core.tensor import Tensor
+from arraygrad.implicit import step_kernels
 from arraygrad.implicit.common import noting_class, raw
 from arraygrad.implicit.large_states import LARGEST, Between, OneByOne, products_at, random_signed, walked
 from arraygrad.implicit.many_steps import Calls, NoForm, Noted, Points, all_added, carried, jacobians, room
@@ -53,9 +56,10 @@ _STAGES = 3  # of a step of Radau's method itself
 _TOGETHER_LARGE, _MATRICES = 1 << 16, 1 << 22  # numbers of large states, and of Jacobians, that go together
 _TOGETHER, _FEW = (4, 2), 4  # how many steps are taken as one at first, where that makes more than a few
 _HALVINGS = 5
-_LOWER = 10.0  # how much larger the error with one node less is at least, by which a gradient is judged
-_LAST = 2.0 * (2.0 * _NODES - 1.0) / math.factorial(_NODES - 1)  # of the last coefficient of an exponential function
 _PIECES = 20000  # of steps, at most
+_SPLITS = 4  # how often groups of steps are formed
+_NEXT = 2.0 * (2.0 * _NODES + 1.0) / math.factorial(_NODES)  # of the first coefficient that is left out of such one
+_FALLS = 0.03  # how much less of a function the coefficients that are left out have, at the least
 
 
 class _Radau:
@@ -75,8 +79,8 @@ class _Radau:
         self._by_values = numpy.linalg.inv(numpy.vander(self.c, increasing=True))  # coefficients of polynomials
         self.a = self.weights(self.c).T
         self.whole = self.a[-1]
-        top = numpy.linalg.inv(legendre.legvander(2.0 * self.c - 1.0, s - 1))[-1]
-        self.top = top  # gives the last coefficient of the polynomial through values at the nodes, by Legendre's ones
+        # Give coefficients of the polynomial through values at the nodes, by Legendre's ones: the last four.
+        self.tops = numpy.ascontiguousarray(numpy.linalg.inv(legendre.legvander(2.0 * self.c - 1.0, s - 1))[-4:])
 
     def between(self, x):
         """(m, stages): values at the places x (m,) of the polynomials that are 1 at one node and 0 at the others."""
@@ -109,6 +113,8 @@ def noting(method, beside=None, solution=None):
     if solution is None:
         solution = ByNordsieck() if cls is integrate.LSODA else Interpolated()
     solution.discrete = cls is integrate.Radau
+    if solution.discrete:
+        solution.in_groups = 2
 
     of_large = histories().get(cls)
 
@@ -130,11 +136,11 @@ def noting(method, beside=None, solution=None):
 class Solution(Noted):
     """A solution on steps: `times` of their ends, and `start`.
 
-    `states(times, ends)` gives its values (m, n) at times (m,) in their order, nodes of steps with such ends. `_tries`:
-    how many steps are taken as one where it is known at once that it serves.
+    `states(times, ends)` gives its values (m, n) at times (m,) in their order, nodes of steps with such ends.
+    `in_groups`: how many steps are taken as one at first, where such groups are divided one by one; 0: they aren't.
     """
 
-    _tries: tuple = ()
+    in_groups = 4
 
     def __init__(self):
         super().__init__()
@@ -170,11 +176,13 @@ class Solution(Noted):
                 return None
             return _fitted(found if first_of_all else found[1:], arrays)
         bound = min(max(10.0 * tolerance, 1e-9), 1e-4)
-        for ends, is_try in self._cuts():
-            found, differences = self._gradients(calls, g, times, ends, bound, is_try)
+        found = self._by_groups(calls, g, times, bound)
+        if found is not None:
             self.together, self.jumpless = calls.together, calls.jumpless
-            if found is None:
-                continue
+            return _fitted(found if first_of_all else found[1:], arrays)
+        for ends in self._cuts():
+            found, differences = self._gradients(calls, g, times, ends, bound)
+            self.together, self.jumpless = calls.together, calls.jumpless
             if differences is not None:
                 sizes = [
                     (numpy.max(numpy.abs(x), initial=0.0) for x in pair)
@@ -186,22 +194,21 @@ class Solution(Noted):
         return None
 
     def _cuts(self):
-        """(ends of a few steps together, of the steps, of halves of them, and so on; whether it is a try)."""
+        """Ends of a few steps together, of the steps, of halves of them, and so on."""
         ends = numpy.asarray(self.times)
-        for together in (*self._tries, *_TOGETHER):
+        for together in _TOGETHER:
             if ends.size > _FEW * together:
-                yield numpy.append(ends[:-1:together], ends[-1]), together in self._tries
+                yield numpy.append(ends[:-1:together], ends[-1])
         for pieces in 2 ** numpy.arange(_HALVINGS + 1):
             if pieces == 1 or ends.size * pieces <= _PIECES:
                 inner = ends[:-1, None] + numpy.diff(ends)[:, None] * (numpy.arange(pieces) / pieces)
-                yield numpy.append(inner.reshape(-1), ends[-1]), False
+                yield numpy.append(inner.reshape(-1), ends[-1])
 
-    def _gradients(self, calls, g, times, ends, bound, is_try):
+    def _gradients(self, calls, g, times, ends, bound):
         """(gradients by the start and the parameters, what they differ from those with one node less).
 
         `ends`: of the steps of the collocation. None in the place of the differences where they are known to be below
-        the relative `bound`: see `_error`. `is_try`: (None, None) where they are not, or where that costs a recorded
-        call.
+        the relative `bound`: see `_errors`.
         """
         tableau, lower, n = _radau(_NODES), _radau(_NODES - 1), self.start.size
         points = Points(ends, times, g)
@@ -217,9 +224,7 @@ class Solution(Noted):
             y = self.states(t.reshape(-1), ends)
             jac, by_parameters = self._linear(calls, t.reshape(-1), y)
             jac = jac.reshape(*t.shape, n, n)
-            exact = not compared and self._error(tableau, h, jac, by_parameters) <= _LOWER * bound
-            if is_try and not (exact and calls.replays):
-                return None, None
+            exact = not compared and bool((self._errors(tableau, h, jac, by_parameters) <= bound).all())
             within = points.within(tableau, first, last)
             before, (after, cotangents) = after, carried(tableau, h, jac, after, *within)
             parts = [(grown, cotangents)]
@@ -237,20 +242,68 @@ class Solution(Noted):
             last = first
         return [points.at_start + after, *grown], [after - below, *differences] if compared else None
 
+    def _by_groups(self, calls, g, times, bound):
+        """[gradient by the start, *by the parameters], by groups of steps that are short enough: see (2); or None."""
+        ends, tableau, n = numpy.asarray(self.times), _radau(_NODES), self.start.size
+        way = 1.0 if ends[-1] >= ends[0] else -1.0
+        count = min(int(numpy.searchsorted(way * ends, numpy.max(way * times, initial=-math.inf))), ends.size - 1)
+        most = self.in_groups * room(n, tableau.size, calls.parameters)
+        if not 0 < self.in_groups <= count <= most:
+            return None
+        bounds = numpy.append(numpy.arange(0, count, self.in_groups), count)
+        first, last, groups, parts = bounds[:-1], bounds[1:], [], []
+        for _ in range(_SPLITS):
+            begin = ends[first]
+            h = ends[last] - begin
+            if not calls.together or not calls.tiles(h.size * tableau.size, n):
+                return None
+            t = (begin[:, None] + tableau.c * h[:, None]).reshape(-1)
+            try:
+                _, jac, by_parameters = calls.linear(t, self.states(t, ends))
+            except NoForm:
+                return None
+            jac = jac.reshape(h.size, tableau.size, n, n)
+            exact = self._errors(tableau, h, jac, by_parameters) <= bound
+            parts.append((by_parameters, exact))
+            groups.append((first[exact], h[exact], jac[exact]))
+            if exact.all():
+                break
+            rest = ~exact
+            first, last = first[rest], last[rest]
+            if not calls.replays or (last - first == 1).any():
+                return None
+            middle = (first + last) // 2
+            first, last = numpy.stack([first, middle], axis=1).ravel(), numpy.stack([middle, last], axis=1).ravel()
+        else:
+            return None
+        first, h, jac = map(numpy.concatenate, zip(*groups, strict=True)) if len(groups) > 1 else groups[0]
+        order = numpy.argsort(first)
+        points = Points(numpy.append(ends[first[order]], ends[count]), times, g)
+        after, cotangents = carried(tableau, h[order], jac[order], numpy.zeros(n), *points.within(tableau, 0, h.size))
+        grown, at = [numpy.zeros(p.shape) for p in calls.parameters], 0
+        cotangents[order] = cotangents.copy()
+        for by_parameters, exact in parts:
+            size = int(exact.sum())
+            whole = cotangents[at : at + size]
+            if size < exact.size:
+                whole = numpy.zeros((exact.size, *cotangents.shape[1:]))
+                whole[exact] = cotangents[at : at + size]
+            grown = all_added(grown, by_parameters(whole.reshape(-1, n)))
+            at += size
+        return [points.at_start + after, *grown]
+
     @staticmethod
-    def _error(tableau, h, jac, by_parameters):
-        """About how far derivatives are off by these steps, relative to the largest of them: see (2b)."""
-        m, count, n, _ = jac.shape
-        squares = (jac @ jac).reshape(m, count, n * n)
-        turned = float((numpy.einsum("mik,mik->mi", squares, squares).max(axis=1) * h**4).max())
-        changed = float(numpy.abs((tableau.top @ jac.reshape(m, count, n * n)) * h[:, None]).max())
-        found = _LAST * (0.25 * turned**0.25) ** (count - 1) + changed
-        signs = random_signed(19, m, 1, n)
-        ends = [(signs * one[:, None]).reshape(-1, n) for one in (tableau.top, tableau.whole)]
-        for top, whole in zip(*map(by_parameters, ends), strict=True):
-            if top is not None:
-                size, left = float(numpy.abs(whole).max(initial=0.0)), float(numpy.abs(top).max(initial=0.0))
-                found = max(found, left / size) if size else math.inf if left else found
+    def _errors(tableau, h, jac, by_parameters):
+        """About how far derivatives are off by each of these steps (m,), relative to the largest of them: see (2)."""
+        matrix = getattr(by_parameters, "matrix", None)
+        found = step_kernels.errors(tableau.tops, _NEXT, _FALLS, h, jac, matrix)
+        if matrix is None:  # they are had in sums over the steps
+            signs = random_signed(19, len(h), 1, jac.shape[-1])
+            ends = [(signs * one[:, None]).reshape(-1, jac.shape[-1]) for one in (tableau.tops[-1], tableau.whole)]
+            for top, whole in zip(*map(by_parameters, ends), strict=True):
+                if top is not None:
+                    size, left = float(numpy.abs(whole).max(initial=0.0)), float(numpy.abs(top).max(initial=0.0))
+                    found = numpy.maximum(found, _FALLS * left / size if size else math.inf if left else 0.0)
         return found
 
     @staticmethod
@@ -451,6 +504,8 @@ class Again(Solution):
         solve(times) gives the solution (n, m) at times in their order.
     """
 
+    in_groups = 0
+
     def __init__(self, ends, start, solve):
         super().__init__()
         self._ends, self.start, self._solve = ends, start, solve
@@ -485,8 +540,6 @@ class Evaluated(Again):
         As `Again` has it, which serves for fewer than four points.
     """
 
-    _tries = (6,)
-
     def __init__(self, known, start, solve):
         super().__init__((), start, solve)
         self._points_of, self._stencils = known, None
@@ -496,52 +549,13 @@ class Evaluated(Again):
         if not self.times:
             self._points = self._points_of()
             self._ends = self._points[0]
+            self._stencils = step_kernels.stencils(self._ends)
+            self.in_groups = Solution.in_groups if self._stencils.size else 0
         return super().serves(arrays)
 
     def states(self, times, ends):
         """As the base says."""
         t, y, slopes = self._points
-        if self._stencils is None:
-            self._stencils = _stencils_of(t)
         if not self._stencils.size:
             return super().states(times, ends)
-        way = 1.0 if t[-1] >= t[0] else -1.0
-        steps = numpy.searchsorted(way * t, way * times) - 1
-        at = self._stencils.take(numpy.minimum(numpy.maximum(steps, 0), len(t) - 2), axis=0)
-        here = t.take(at)
-        apart = times[:, None] - here
-        # Lagrange's polynomials there, and their slopes at their points: products over the other three.
-        shape, rates = 1.0, 0.0
-        for others in _OTHERS:
-            between = 1.0 / (here - here.take(others, axis=1))
-            shape, rates = shape * between, rates + between
-            shape *= apart.take(others, axis=1)
-        squares = shape * shape
-        by_slopes = apart * squares
-        by_values = squares - 2.0 * rates * by_slopes
-        found = by_values[:, None] @ y.take(at, axis=0)
-        found += by_slopes[:, None] @ slopes.take(at, axis=0)
-        return found[:, 0]
-
-
-def _stencils_of(t):
-    """(steps, 4): which points (m,) are interpolated in each step: its ends, and one on each side, or two on one.
-
-    They are half of the step apart or more. What lies closer, as where a solver starts with tiny steps, would tell
-    higher derivatives by differences of what is lost in rounding and iterations. Empty where there are too few.
-    """
-    way = t if t[-1] >= t[0] else -t
-    m, half = len(t), 0.5 * (way[1:] - way[:-1])
-    if m < 4:
-        return numpy.empty((0, 4), dtype=numpy.intp)
-    before, after = numpy.searchsorted(way, way[:-1] - half, "right") - 1, numpy.searchsorted(way, way[1:] + half)
-    beyond = numpy.searchsorted(way, way[numpy.minimum(after, m - 1)] + half)
-    behind = numpy.searchsorted(way, way[numpy.maximum(before, 0)] - half, "right") - 1
-    first, last = numpy.where(before >= 0, before, beyond), numpy.where(after < m, after, behind)
-    found = numpy.stack([first, numpy.arange(m - 1), numpy.arange(1, m), last], axis=1)
-    valid = (found >= 0).all() and (found < m).all() and (first != last).all()
-    return found if valid else numpy.empty((0, 4), dtype=numpy.intp)
-
-
-_PLACES = numpy.arange(4)
-_OTHERS = tuple([(_PLACES + k) % 4 for k in range(1, 4)])
+        return step_kernels.interpolated(times, t, y, slopes, self._stencils)

@@ -1,7 +1,7 @@
 """Many calls of a small function at once: arrays of a library whose arrays are several, of one shape.
 
-May import: batches, program, implicit.common, transforms.tracked_call, core.containers, core.constructors, core.tensor,
-numpy.
+May import: adoption.numpy_names, batches, program, implicit.common, transforms.tracked_call, core.containers,
+core.constructors, core.tensor, numpy.
 
 Note [Calls at many points]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -17,8 +17,11 @@ Note [Calls at many points]
 Guarded by tests/implicit/test_calls_at_many_points.py.
 """
 
+import contextlib
+
 import numpy
 
+from arraygrad.adoption.numpy_names import made_over
 from arraygrad.batches import derive  # noqa: F401  what operations do to rows
 from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import flatten, unflatten
@@ -28,7 +31,7 @@ from arraygrad.program import library
 from arraygrad.program.values import Batched, NoBatch
 from arraygrad.transforms.tracked_call import TrackedCall
 
-__all__ = ["NoForm", "are_close", "at_once", "beside", "read_by_point", "slopes_at"]
+__all__ = ["NoForm", "are_close", "as_columns", "at_once", "beside", "read_by_point", "slopes_at"]
 
 _CLOSE = 1e-7  # how near the values have to be, relative to the largest of each component
 
@@ -43,6 +46,20 @@ def beside(y, constants):
         return constants
     leaves, structure = flatten(constants)
     return unflatten(structure, [wrap_raw(Batched(x, None)) if _is_plain(x) else x for x in leaves])
+
+
+@contextlib.contextmanager
+def as_columns():
+    """Within it, arrays of NumPy may stand beside Batched, and arrays that an adopted function makes are Batched.
+
+    So a function may fill them: `out = numpy.zeros(2); out[0] = y[1]`.
+    """
+    with library.plain_arrays(), made_over(_constant):
+        yield
+
+
+def _constant(array):
+    return Batched(array, None)
 
 
 def _is_plain(x):
@@ -144,7 +161,7 @@ def _called(f, t, given, shape):
 
     function.differentiates = True
     try:
-        with library.plain_arrays():
+        with as_columns():
             tracked = TrackedCall("vjp", function, tuple(given), tuple(range(len(given)))).call()
         value = raw(tracked.outputs[0])
     except Exception as error:  # whatever it is, the call point by point tells it

@@ -219,7 +219,8 @@ class solving:
     """Context of one solution of a differential equation; gives the right side f(t, y) on raw arrays.
 
     It is called as directly as may be, and may return a list or tuple of numbers, which SciPy's solvers take. Its
-    attribute `parts` is (function of (t, y, *args), args): the same without a look at results.
+    attribute `parts(t, y)` gives (function of (t, y, *args), args, changed, bare): the same without a look at results,
+    for one solution from there, which does not count where changed() is true afterwards. `bare`: it reads no Tensors.
 
     Parameters
     ----------
@@ -245,7 +246,14 @@ class solving:
                 found = _as_array(found)
             return _released(name, f, found) if isinstance(found, Tensor) else found
 
-        right_side.parts = now, args
+        def parts(t, y):
+            if getattr(now, "plainly", None) is None:
+                return now, args, None, not hasattr(now, "plainly")
+            n = len(args) - len(now.tensors)
+            function, changed = now.plainly((t, y, *args[:n]), args[n:])
+            return function, args[:n], changed, True
+
+        right_side.parts = parts
         self._right_side = right_side
 
     def __enter__(self):

@@ -10,6 +10,7 @@ import collections
 import copy
 import enum
 import functools
+import operator
 import types
 
 import numpy
@@ -120,6 +121,13 @@ class Walk:
 _PLAIN = frozenset((float, int, complex, str, bytes, bool, type(None), numpy.float64, numpy.float32, type, type(len)))
 
 
+def _is_same(before, now):
+    """Whether contents, a dict or a sequence, are the very same things in the same places."""
+    if isinstance(before, dict):
+        return before.keys() == now.keys() and all(value is now[key] for key, value in before.items())
+    return len(before) == len(now) and all(map(operator.is_, before, now))
+
+
 class Copies:
     """Copies of what leads from a function to some Tensors: Note [What a function reads], 1."""
 
@@ -131,7 +139,11 @@ class Copies:
 
     def of(self, one, values):
         """`one` with these values in the places of the Tensors; the very same where it leads to none of them."""
-        return Copier(self, dict(zip(self.ids, values, strict=True))).of(one)
+        return self.copier(values).of(one)
+
+    def copier(self, values):
+        """What copies, with these values in the places of the Tensors."""
+        return Copier(self, dict(zip(self.ids, values, strict=True)))
 
     def leads(self, one):
         return id(one) in self.leading
@@ -176,6 +188,10 @@ class Copier:
             parts = [self.of(part) for part in one]
             return type(one)._make(parts) if hasattr(type(one), "_make") else type(one)(parts)
         return self._thing(one)
+
+    def changed(self):
+        """Whether a copy holds other things than it was given."""
+        return any(not _is_same(given, live_contents(made)) for _, made, given in self.filled)
 
     def _thing(self, one):
         kind = type(one)

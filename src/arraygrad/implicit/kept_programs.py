@@ -30,7 +30,7 @@ import weakref
 
 import numpy
 
-from arraygrad.autograd.function_snapshots import differ
+from arraygrad.autograd.function_snapshots import SELF, differ
 from arraygrad.autograd.graph import walk
 from arraygrad.core.constructors import wrap_raw
 from arraygrad.core.containers import Structure
@@ -38,6 +38,7 @@ from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor, edge_of
 from arraygrad.engine.anomaly import is_anomaly_enabled
 from arraygrad.engine.node import set_zero_annihilates
+from arraygrad.implicit.columns import as_columns
 from arraygrad.program import library
 from arraygrad.program.calls import batched_in
 from arraygrad.program.values import Batched, Tape
@@ -173,12 +174,26 @@ def _facts(f, arguments):
                 return None
             value = value.copy()
         elif not isinstance(value, _PLAIN):
+            if _is_told(seen.look, path, value):
+                facts[path] = type(value)
+                continue
             try:
                 value = _Held(value)
             except TypeError:
                 return None
         facts[path] = value
     return frozenset(map(id, seen.look.codes)), facts
+
+
+def _is_told(look, path, value):
+    """Whether what a function does with the object of its method depends on its class and on attributes that are seen.
+
+    A program may well make a new object for each solution: `odeint(Model(k).rhs, ...)`.
+    """
+    if not path.endswith(SELF) or look.handed_on or look.any_name or type(getattr(value, "__dict__", None)) is not dict:
+        return False
+    names = [f"{path}.{name}" for name in look.attributes & vars(value).keys()]
+    return all(any(one.startswith(name) for one in look.values) for name in names)
 
 
 def _same(known, facts):
@@ -207,7 +222,7 @@ def _traced(calls, t, y, tape):
         return calls.f(t_of_call, *arrays)
 
     function.differentiates = True
-    with library.plain_arrays():
+    with as_columns():
         tracked = TrackedCall("vjp", function, (state, *parameters), tuple(range(1 + len(parameters)))).call()
     operations, tape.operations = tape.operations, None
     value = tracked.outputs[0].array

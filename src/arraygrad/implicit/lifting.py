@@ -167,6 +167,17 @@ class _Reading:
         leaves, structure = flatten(self.proven(self.edges, self.f, given))
         return unflatten(structure, [leaf.detach() if is_recorded(leaf) else leaf for leaf in leaves])
 
+    def plainly(self, given, values):
+        """(f(*given) for raw values of the Tensors, whether it changed what it reads).
+
+        It is for one solution, which is computed otherwise where it did. It reads plain numbers, and is called as it
+        stands where nothing is recorded. Before, a call is looked at as any other.
+        """
+        if not self.proved and is_grad_enabled():
+            self(*given, *values)
+        copier = self.copies.copier([a[()] if type(a) is numpy.ndarray and not a.ndim else a for a in values])
+        return copier.of(self.f), copier.changed
+
     def proven(self, known, f, given):
         """f(*given), of which nothing that it records leads elsewhere than to known edges."""
         first = take_sequence_nr()
@@ -196,6 +207,8 @@ class _Changing(_Reading):
     def __init__(self, name, f, tensors, elsewhere, carried):
         super().__init__(name, f, tensors)
         self.elsewhere, self.carried = elsewhere, carried
+
+    plainly = None
 
     def __call__(self, *given):
         n = len(given) - len(self.tensors)

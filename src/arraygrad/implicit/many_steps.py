@@ -1,6 +1,6 @@
 """Gradients through many steps of a solver at once, where the state is small: by the Jacobians at all their stages.
 
-May import: implicit.columns, implicit.common, implicit.stores, numpy.
+May import: implicit.columns, implicit.common, implicit.step_kernels, implicit.stores, numpy.
 
 Note [Many steps at once]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -8,9 +8,9 @@ Note [Many steps at once]
     where the step ends gives the stages cotangents h L_i, with L_i - h sum_j a_ji J_j^T L_j = b_i p + what values
     between the ends of the step add, and gives p + h sum_i J_i^T L_i to the state where the step begins. An explicit
     method has L one after the other, an implicit one as the solution of a linear system.
-(2) L is linear in p. So it is computed for many steps in a few calls of NumPy, for p the unit vectors and for what is
-    added. The gradient by the state then goes back by one product of a matrix and a vector a step, and the cotangents
-    of all stages follow in one product. The gradient by the parameters is a product of these with the derivatives of f.
+(2) So the gradient goes back step by step, over the Jacobians at the stages of all steps, which are known. These are
+    small matrices, for which a compiled loop takes less than the calls of NumPy. The gradient by the parameters is a
+    product of the cotangents of all stages with the derivatives of f.
 (3) f is called at all stages at once where it has such a form (Note [Calls at many points]), else one by one.
 Guarded by tests/implicit/test_discrete_adjoint.py and test_collocated_adjoint.py.
 """
@@ -19,6 +19,7 @@ import functools
 
 import numpy
 
+from arraygrad.implicit import step_kernels
 from arraygrad.implicit.columns import NoForm, are_close, at_once, beside, read_by_point
 from arraygrad.implicit.common import directly, products
 from arraygrad.implicit.kept_programs import BESIDE, Keeper, derivatives
@@ -138,6 +139,10 @@ class Calls:
             self.together = False
             raise
 
+    def tiles(self, m, n):
+        """Whether `linear` of so many points and components is one call with a row for each of both."""
+        return m * n * (n + sum([p.size for p in self.parameters])) <= _TILED
+
     def linear(self, t, y, known=None):
         """The right side at many points with its derivatives there, for t (m,), y (m, n).
 
@@ -155,7 +160,7 @@ class Calls:
             As at_once.
         """
         m, n = y.shape
-        if m * n * (n + sum([p.size for p in self.parameters])) > _TILED:
+        if not self.tiles(m, n):
             values, pull = self.at_once(t, y, known)
             return values, jacobians(pull, m, n), lambda cotangents: pull(cotangents)[1:]
         if not self.together or self._agrees is False:
@@ -184,7 +189,7 @@ class Calls:
         if known is not None and not self._are_known(t, y, values[:m], known):
             raise NoForm
 
-        return values[:m], jac[:, :m].transpose(1, 0, 2), _by_parameters(rest, m, n)
+        return values[:m], jac[:, :m].transpose(1, 0, 2), ByParameters(rest, m, n)
 
     @staticmethod
     def _padded(t, y):
@@ -320,26 +325,27 @@ class Calls:
         return numpy.asarray(values), pull
 
 
-def _by_parameters(rest, m, n):
+class ByParameters:
     """What gives gradients by parameters for cotangents (m, n), of derivatives (n, m', ...) of each component.
 
-    One product for all of them: `rest` as one matrix.
+    One product for all of them: `matrix` (n, m, numbers), None where there are none.
     """
-    columns = [None if part is None else part[:, :m].reshape(n * m, -1) for part in rest]
-    some = [one for one in columns if one is not None]
-    matrix = numpy.concatenate(some, axis=1) if some else None
 
-    def by_parameters(cotangents):
-        if matrix is None:
-            return [None] * len(rest)
-        found, at, parts = numpy.asarray(cotangents).T.reshape(-1) @ matrix, 0, []
-        for part, column in zip(rest, columns, strict=True):
-            width = 0 if column is None else column.shape[1]
-            parts.append(None if column is None else found[at : at + width].reshape(part.shape[2:]))
+    def __init__(self, rest, m, n):
+        self._shapes = [None if part is None else part.shape[2:] for part in rest]
+        self._widths = [0 if part is None else part[0, 0].size for part in rest]
+        columns = [part[:, :m].reshape(n, m, -1) for part in rest if part is not None]
+        self.matrix = numpy.concatenate(columns, axis=2) if columns else None
+
+    def __call__(self, cotangents):
+        if self.matrix is None:
+            return [None] * len(self._shapes)
+        columns = numpy.asarray(cotangents).T.reshape(-1)
+        found, at, parts = columns @ self.matrix.reshape(columns.size, -1), 0, []
+        for shape, width in zip(self._shapes, self._widths, strict=True):
+            parts.append(None if shape is None else found[at : at + width].reshape(shape))
             at += width
         return parts
-
-    return by_parameters
 
 
 @functools.lru_cache(maxsize=64)
@@ -430,32 +436,9 @@ def carried(tableau, h, jac, after, by_state, by_stages):
     -------
     (gradient by the state where the first step begins, gradients by the stages (m, stages, n))
     """
-    m, count, n, _ = jac.shape
+    count = jac.shape[1]
     a, b = tableau.a[:count, :count], tableau.whole[:count]
-    one, column = numpy.eye(n), h[:, None, None]
-    z = numpy.empty((m, count, n, n + 1))  # what becomes of b_i p, for p the unit vectors, and of `by_stages`
-    z[..., :n], z[..., n] = b[:, None, None] * one, by_stages
-    if tableau.implicit:
-        system = column[..., None, None] * -a.T[:, None, :, None] * jac.transpose(0, 3, 1, 2)[:, None]
-        system = system.reshape(m, count * n, count * n)
-        system.reshape(m, -1)[:, :: count * n + 1] += 1.0
-        z = numpy.linalg.solve(system, z.reshape(m, count * n, n + 1)).reshape(z.shape)
-    else:
-        for i in range(count - 1, 0, -1):
-            by_state_of_stage = column * (jac[:, i].transpose(0, 2, 1) @ z[:, i])
-            z[:, :i] += a[i, :i, None, None] * by_state_of_stage[:, None]
-    z = z.reshape(m, count * n, n + 1)
-    by_begin = column * (jac.reshape(m, count * n, n).transpose(0, 2, 1) @ z)
-    # Each step takes (gradient by the state where it ends, 1) to that where it begins.
-    steps = numpy.empty((m, n + 1, n + 1))
-    numpy.add(one, by_begin[..., :n], out=steps[:, :n, :n])
-    numpy.add(by_state, by_begin[..., n], out=steps[:, :n, n])
-    steps[:, n, :n], steps[:, n, n] = 0.0, 1.0
-    p, ends = numpy.append(after, 1.0), []
-    for step in steps[::-1]:
-        ends.append(p)
-        p = step.dot(p)
-    return p[:n], (column * (z @ numpy.array(ends[::-1])[:, :, None])).reshape(m, count, n)
+    return step_kernels.carried(a, b, tableau.implicit, h, jac, after, by_state, by_stages)
 
 
 def gradients_of_steps(tableau, h, blocks, after, by_state, by_stages):

@@ -1,8 +1,8 @@
 """Initial value problems: SciPy's own solution, differentiated by the adjoints of `arraygrad.implicit`.
 
-May import: arraygrad, core.tensor, implicit, transforms, scipy._declare, scipy._callbacks, scipy.integrate._chapter,
-scipy.integrate._jumps, numpy, SciPy. Source: Chen
-et al. (2018), "Neural ordinary differential equations"; Pontryagin et al. (1962).
+May import: arraygrad, adoption.exchange, core.tensor, implicit, transforms, scipy._declare, scipy._callbacks,
+scipy.integrate._chapter, scipy.integrate._jumps, numpy, SciPy.
+Source: Chen et al. (2018), "Neural ordinary differential equations"; Pontryagin et al. (1962).
 """
 
 import inspect
@@ -12,6 +12,7 @@ import numpy as np
 from scipy import integrate
 
 import arraygrad as ag
+from arraygrad.adoption.exchange import without
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.collocation import Again, Evaluated, Stepped
 from arraygrad.implicit.common import Arguments, Called, ConvergenceError, array_function, solving
@@ -343,10 +344,13 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
         with solving("scipy.integrate.odeint", f, rest) as right_side:
             return np.asarray(solve(right_side, np.concatenate([times[:1], at]), 0)).T[:, 1:]
 
-    def solve(slope, times, full_output, order=True):
-        Dfun = theirs if theirs is None or order == bool(tfirst) else lambda a, b: theirs(b, a)
+    def solve(slope, times, full_output, order=True, args=()):
+        def jacobian(a, b, *_):
+            return theirs(a, b) if order == bool(tfirst) else theirs(b, a)
+
+        Dfun = None if theirs is None else jacobian
         return integrate.odeint(
-            slope, start, times, (), Dfun, col_deriv, full_output, ml, mu, rtol, atol, tcrit, h0, hmax, hmin, ixpr,
+            slope, start, times, args, Dfun, col_deriv, full_output, ml, mu, rtol, atol, tcrit, h0, hmax, hmin, ixpr,
             mxstep, mxhnil, mxordn, mxords, printmessg, order,
         )  # fmt: skip
 
@@ -390,14 +394,16 @@ def _odeint(func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, ml=None
 
 def _evaluated(steps, right_side, times, solve):
     """What odeint gives, with full output; evaluations of the right side are noted in `steps`."""
-    slope, order = steps.noting(right_side)
+    slope, order, args = steps.noting(right_side)
     try:
-        found = solve(slope, times, True, order)
+        given = (slope, times, True, order, args)
+        # What it makes of numbers are NumPy's own arrays there, which take a tenth of the time.
+        found = without(solve, given, {}) if steps.bare else solve(*given)
     except Exception:  # looked at below
         found = None
     if found is None or not steps.plain():
-        slope, order = steps.noting(right_side, directly=False)
-        found = solve(slope, times, True, order)
+        slope, order, args = steps.noting(right_side, directly=False)
+        found = solve(slope, times, True, order, args)
     return found
 
 

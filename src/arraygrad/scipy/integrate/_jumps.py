@@ -1,6 +1,7 @@
 """Right sides that jump where the solution or an argument says: what the adjoint of a differential equation can't see.
 
-May import: implicit.common, implicit.ivp, implicit.runge_kutta, scipy._declare, numpy, SciPy.
+May import: backends.numpy.noted_calls, implicit.common, implicit.ivp, implicit.runge_kutta, scipy._declare, numpy,
+SciPy.
 
 The adjoint takes the right side to be differentiable along the solution. At np.where(t < k, ...) it is not, and where k
 is differentiated the place of the jump moves, which no derivative of the right side shows. Three steps, each only where
@@ -21,7 +22,8 @@ import warnings
 import numpy as np
 from scipy import integrate
 
-from arraygrad.implicit.common import NUMBERS, ConvergenceError, noting_class, solving
+from arraygrad.backends.numpy.noted_calls import NotedCalls
+from arraygrad.implicit.common import ConvergenceError, noting_class, solving
 from arraygrad.implicit.ivp import _Problem
 from arraygrad.implicit.ivp import noted as noting_steps
 from arraygrad.scipy._declare import raw
@@ -36,9 +38,6 @@ ADVICE = (
 # (1) How many components, or random sums of them, are looked at; how much faster than nearby slopes are to change;
 # how many units of rounding are no change.
 _SUMS, _SPIKE, _LOST = 12, 1.5, 8.0
-_WRITTEN = frozenset((np.ndarray, list))  # results that a right side may fill again
-_LISTS = frozenset((list, tuple))
-_TAKEN = frozenset((np.ndarray, *_LISTS, *NUMBERS))  # results that SciPy takes as they are
 # (2) Pieces of a stretch; what has to be left of a change of the right side after halving, and in the last halvings.
 _PIECES, _EARLY, _LAST, _LEFT, _MOVE = 4, 3, 10, 0.6, 1e-6
 # Stretches without a jump that are looked at: at least, at most, and one for so many evaluations of the solution.
@@ -62,8 +61,10 @@ class Steps:
     def __init__(self, n, t, y, way=1.0):
         self.way = 1.0 if way >= 0.0 else -1.0
         self.solution = None  # what has the steps for backward
+        self.bare = False  # whether the right side that notes its evaluations reads no Tensors
         self.sums = None if n <= _SUMS else np.random.default_rng(5).standard_normal((_SUMS, n))
-        self._times, self._values, self._slopes, self._noted = [t], [self._summed(y)], None, []
+        self.size, self._evaluations = n, 0
+        self._times, self._values, self._slopes, self._noted = [t], [self._summed(y)], None, None
 
     def add(self, t, y):
         """Note a step that was accepted."""
@@ -71,74 +72,61 @@ class Steps:
         self._values.append(self._summed(y))
 
     def noting(self, right_side, directly=True):
-        """(function, its order), for a solver that does not tell its steps: evaluations of the right side are noted.
+        """(function, its order, its further arguments), for a solver that does not tell its steps.
 
-        The order is True for f(t, y), False for f(y, t). `directly`: without a look at results; `plain` says whether
-        that was right.
+        Evaluations are noted. The order is True for f(t, y, *further), False for f(y, t, *further). `directly`: without
+        a look at results; `plain` says whether that was right.
         """
-        self._noted.clear()
-        note = self._noted.append
         if self.sums is not None:
-            summed = self._summed
+            summed, self._noted = self._summed, []
+            note = self._noted.append
 
             def noted(t, y):
                 found = right_side(t, y)
                 note((t, summed(y), summed(np.asarray(found))))
                 return found
 
-            return noted, True
-        now, args = right_side.parts if directly else (right_side, ())
+            return noted, True, ()
+        now, args, self._changed, self.bare = (
+            right_side.parts(self._times[0], self._values[0]) if directly else (right_side, (), None, False)
+        )
         inner = getattr(now, "of_swapped", None)
-        if inner is not None:
-
-            def noted_swapped(y, t):
-                found = inner(y, t, *args)
-                note((t, y.tobytes(), found.copy() if type(found) in _WRITTEN else found))
-                return found
-
-            return noted_swapped, False
-
-        def noted_whole(t, y):
-            found = now(t, y, *args)
-            note((t, y.tobytes(), found.copy() if type(found) in _WRITTEN else found))
-            return found
-
-        return noted_whole, True
+        swapped = inner is not None and self._changed is None  # a copy's attribute is that of the function
+        self._noted = NotedCalls(inner if swapped else now, self.size, swapped, self.way < 0.0)
+        return self._noted, not swapped, tuple(args)
 
     def plain(self):
-        """Whether all that was noted are arrays of NumPy, or lists and tuples of numbers."""
-        results = [found for _, _, found in self._noted]
-        kinds = set(map(type, results))
-        if not _TAKEN.issuperset(kinds):
-            return False
-        if not kinds <= _LISTS:
-            results = [found for found in results if type(found) in _LISTS]
-        return NUMBERS.issuperset(map(type, itertools.chain.from_iterable(results)))
+        """Whether all that was noted are arrays of NumPy, or lists and tuples of numbers, of what changes nothing."""
+        return self.sums is not None or (self._noted.plain and not (self._changed and self._changed()))
 
     def _take(self):
         """The noted evaluations as steps: those before one at a time that is not later were rejected."""
         if not self._noted:
             return
-        times, values, slopes = zip(*self._noted, strict=True)
-        times, self._noted = np.asarray(times), []
+        noted, self._noted = self._noted, None
+        if self.sums is None:
+            self._evaluations = noted.count
+            self._times, self._values, self._slopes = noted.points()
+            return
+        self._evaluations = len(noted)
+        times, values, slopes = zip(*noted, strict=True)
+        times = np.asarray(times)
         way = self.way * times
         later = np.minimum.accumulate(way[::-1])[::-1]
-        kept = np.flatnonzero(np.append(way[:-1] < later[1:], True))
-        self._times, at = times[kept], kept.tolist()
-        self._slopes = np.array(_flat([slopes[i] for i in at]), dtype=float).reshape(len(at), -1)
-        if self.sums is None:
-            self._values = np.frombuffer(b"".join([values[i] for i in at]), float).reshape(len(at), -1)
-        else:
-            self._values = np.asarray([values[i] for i in at])
+        at = np.flatnonzero(np.append(way[:-1] < later[1:], True))
+        self._times, self._values, self._slopes = times[at], np.asarray(values)[at], np.asarray(slopes)[at]
 
     def points(self):
         """(times (m,), values (m, n), slopes (m, n)) of noted evaluations of a whole right side."""
-        return self.times, self.values, np.asarray(self.slopes, dtype=float).reshape(self.values.shape)
+        return self.times, self.values, self.slopes
 
     @property
     def evaluations(self):
         """How many evaluations of the right side were noted, or steps."""
-        return len(self._noted) or len(self._times)
+        if self.sums is None and self._noted is not None:
+            return self._noted.count
+        self._take()
+        return self._evaluations or len(self._times)
 
     @property
     def times(self):
@@ -190,11 +178,6 @@ class Steps:
         if last < _COARSE:
             found = found[:2] + [(ends[i], ends[min(i + 4, last)]) for i in range(0, last, 4)]
         return found
-
-
-def _flat(found):
-    """The numbers of lists, which makes an array of them twice as fast; anything else as it is."""
-    return list(itertools.chain.from_iterable(found)) if set(map(type, found)) == {list} else found
 
 
 class _Solved(dict):

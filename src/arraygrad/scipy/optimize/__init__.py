@@ -9,9 +9,11 @@ from scipy import optimize as _optimize
 from arraygrad.scipy._declare import mirror as _mirror
 from arraygrad.scipy.optimize import _linear, _minima, _roots, elementwise
 from arraygrad.scipy.optimize._chapter import NAMES
+from arraygrad.scipy.optimize._constrained import CLASSES as OBJECTS  # what stands in for classes in adopted calls
 
 __all__ = ["elementwise"]
 
 globals().update(NAMES)
+globals().update(OBJECTS)
 
 __getattr__, __dir__ = _mirror(globals(), _optimize)

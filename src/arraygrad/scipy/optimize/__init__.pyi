@@ -4,6 +4,10 @@ from typing import Any, overload
 
 from arraygrad.core.tensor import Tensor as _Tensor
 
+Bounds: Any
+LinearConstraint: Any
+NonlinearConstraint: Any
+
 def anderson(F: Any, xin: Any, iter: Any = None, alpha: Any = None, w0: Any = 0.01, M: Any = 5, verbose: Any = False, maxiter: Any = None, f_tol: Any = None, f_rtol: Any = None, x_tol: Any = None, x_rtol: Any = None, tol_norm: Any = None, line_search: Any = 'armijo', callback: Any = None, **kw: Any) -> Any: ...
 @overload
 def approx_fprime(xk: _Tensor, f: Any, epsilon: Any = ..., *args: Any) -> _Tensor: ...

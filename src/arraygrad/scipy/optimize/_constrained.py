@@ -1,6 +1,7 @@
 """Minima under constraints: Lagrange's function is stationary, and the constraints that hold the minimum are zero.
 
-May import: arraygrad, transforms, scipy._declare, scipy._guards, scipy.optimize._chapter, numpy, SciPy.
+May import: arraygrad, transforms, scipy._callbacks, scipy._declare, scipy._guards, scipy.optimize._chapter, numpy,
+SciPy.
 
 With the active constraints c, those that are zero at the minimum, the equations of Karush, Kuhn and Tucker are
 df/dx - sum(m * dc/dx) = 0 and c(x) = 0, of which x and the multipliers m are the solution (Nocedal and Wright,
@@ -13,15 +14,16 @@ import copy
 from itertools import zip_longest
 
 import numpy as np
-from scipy import sparse
+from scipy import optimize, sparse
 
 import arraygrad as ag
+from arraygrad.scipy._callbacks import tracked
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable
 from arraygrad.scipy.optimize._chapter import Problem
 from arraygrad.transforms.following import grad, jacobian
 
-__all__ = ["Constraints", "multipliers", "stationary"]
+__all__ = ["CLASSES", "Constraints", "multipliers", "stationary"]
 
 # How far from the place where it is zero an active inequality may be left by a solver, beside the size of the solution.
 _AT_LIMIT = 1e-6
@@ -29,6 +31,37 @@ _AT_LIMIT = 1e-6
 _FORCE = 1e-7
 
 NAME = "scipy.optimize.minimize"
+
+
+def _joined(x):
+    """A list of numbers as an array, recorded where Tensors are in it; anything else as it is."""
+    return ag.asarray(x) if isinstance(x, (list, tuple)) and tracked(x) else x
+
+
+class Bounds(optimize.Bounds):
+    """SciPy's class, also of lists that hold Tensors."""
+
+    def __init__(self, lb=-np.inf, ub=np.inf, keep_feasible=False):
+        super().__init__(_joined(lb), _joined(ub), keep_feasible)
+
+
+class LinearConstraint(optimize.LinearConstraint):
+    """SciPy's class, also of lists that hold Tensors."""
+
+    def __init__(self, A, lb=-np.inf, ub=np.inf, keep_feasible=False):
+        super().__init__(_joined(A), _joined(lb), _joined(ub), keep_feasible)
+
+
+class NonlinearConstraint(optimize.NonlinearConstraint):
+    """SciPy's class, also of lists that hold Tensors."""
+
+    def __init__(self, fun, lb, ub, *args, **kwargs):
+        super().__init__(fun, _joined(lb), _joined(ub), *args, **kwargs)
+
+
+CLASSES = {cls.__name__: cls for cls in (Bounds, LinearConstraint, NonlinearConstraint)}
+for _cls in CLASSES.values():
+    _cls.__module__ = optimize.Bounds.__module__
 
 
 class Constraints:
