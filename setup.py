@@ -21,6 +21,7 @@ import importlib
 import json
 import os
 import re
+import struct
 import sys
 import sysconfig
 import tempfile
@@ -182,6 +183,7 @@ SPARING = [
     *["--param", "max-inline-insns-auto=8", "--param", "max-inline-insns-single=40"],
     *["--param", "inline-unit-growth=10", "--param", "inline-min-speedup=30", "--param", "early-inlining-insns=6"],
     *["-fno-ipa-cp-clone", "-fno-tree-partial-pre", "-fno-split-paths", "-fno-gcse-after-reload", *UNALIGNED],
+    "-fno-align-functions",
 ]
 # For modules with C++ of their own over NumPy's arrays, where what is copied is a loop's body more often.
 SPARING_LOOPS = [
@@ -219,6 +221,31 @@ def has_own_header(name: str) -> bool:
     stem = SOURCE.joinpath(*name.split("."))
     paths = [path for suffix in (".pyx", ".pxd") if (path := stem.with_suffix(suffix)).exists()]
     return any(OWN_HEADER.search(path.read_text(encoding="utf-8")) for path in paths)
+
+
+# Modules that throw exceptions of C++, or lead one through a function. All others are compiled without the tables for
+# that, as a twentieth of a wheel is made of them. Whether that is so is asked of each object: see `compiled`.
+THROWS = {
+    *["arraygrad.adoption.bindings", "arraygrad.backends.cuda.prepared", "arraygrad.backends.numpy.arrangements"],
+    *["arraygrad.backends.numpy.contents", "arraygrad.backends.numpy.elementwise"],
+    *["arraygrad.backends.numpy.kernel_programs", "arraygrad.backends.numpy.linalg", "arraygrad.backends.numpy.loops"],
+    *["arraygrad.backends.numpy.ndarrays", "arraygrad.backends.numpy.reductions", "arraygrad.backends.numpy.shapes"],
+    *["arraygrad.backends.numpy.sines", "arraygrad.backends.numpy.stacks", "arraygrad.core.accumulators"],
+    "arraygrad.core.attributes",
+    *["arraygrad.core.calls", "arraygrad.core.exposed_memory", "arraygrad.core.number_lists"],
+    *["arraygrad.core.saved_tensor", "arraygrad.core.value", "arraygrad.core.write_protection"],
+    *["arraygrad.engine.engine", "arraygrad.engine.evaluate", "arraygrad.engine.graph_task", "arraygrad.engine.node"],
+    *["arraygrad.engine.numbers", "arraygrad.engine.sharing", "arraygrad.engine.streams"],
+    *["arraygrad.engine.thread_main", "arraygrad.engine.threads", "arraygrad.transforms.tracked_call_base"],
+}
+SYNCHRONOUS = ["-fno-asynchronous-unwind-tables"]
+# What an object names that throws, catches or cleans up: operator new, the library's own errors, landing pads.
+THROWING = re.compile(rb"_Zn[wa]m(?!RKSt9nothrow_t)|_ZSt\d+__throw|__cxa_|_Unwind_Resume|_ZSt9terminatev|_ZNSt")
+
+
+def is_own(module: Extension, source: str) -> bool:
+    """Whether a file is the module itself: KERNELS has the table's rules as another."""
+    return Path(source).stem == module.name.rpartition(".")[2]
 
 
 class Library(Extension):
@@ -355,9 +382,35 @@ def extensions() -> list[Extension]:
 OF_THE_REPOSITORY = re.compile(r"generate(_\w+)?|docstring_examples|scipy_survey|tensor_members")
 
 
-def is_empty_stub(path: Path) -> bool:
-    """Whether a file is the stub of a module that has nothing for Python: a wheel does without."""
-    return path.suffix == ".pyi" and not re.search(r"^(?!#).", path.read_text(encoding="utf-8"), re.MULTILINE)
+def is_of_use(path: Path) -> bool:
+    """Whether a file belongs in a wheel: no stub of a module that has nothing for Python, or nothing for programs."""
+    if path.suffix != ".pyi":
+        return True
+    filled = re.search(r"^(?!#).", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return filled is not None and path in stubs_of_use()
+
+
+@functools.cache
+def stubs_of_use() -> frozenset[Path]:
+    """The stubs that a type checker reads of a program: those beside Python, and what they lead to.
+
+    Other compiled modules are arraygrad's own business. Their stubs serve its own checks, which run on the sources.
+    """
+    stubs = {".".join(path.relative_to(SOURCE).with_suffix("").parts): path for path in SOURCE.rglob("*.pyi")}
+    waiting = [name for name, path in stubs.items() if not path.with_suffix(".pyx").exists()]
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in stubs and name not in found:
+            found.add(name)
+            text = stubs[name].read_text(encoding="utf-8")
+            waiting += [target for pair in STUB_IMPORT.findall(text) for target in pair if target]
+            waiting += [f"{package}.{one}" for package, names in STUB_NAMES.findall(text) for one in names.split(", ")]
+    return frozenset(stubs[name] for name in found)
+
+
+STUB_IMPORT = re.compile(r"^ *(?:from (arraygrad[\w.]*) import|import (arraygrad[\w.]*))", re.MULTILINE)
+STUB_NAMES = re.compile(r"^ *from (arraygrad[\w.]*) import ([\w, ]+)", re.MULTILINE)
 
 
 class BuildPy(build_py):
@@ -372,7 +425,7 @@ class BuildPy(build_py):
 
     def find_data_files(self, package, src_dir):
         found = super().find_data_files(package, src_dir)
-        return found if self.editable_mode else [path for path in found if not is_empty_stub(Path(path))]
+        return found if self.editable_mode else [path for path in found if is_of_use(Path(path))]
 
     def run(self) -> None:
         super().run()
@@ -398,6 +451,9 @@ class BuildExt(build_ext):
         """Compiles the modules that changed, several at a time, and links all."""
         for module in library.modules:  # before several threads would ask
             self.accepted(*size_flags(module))
+        if not (MSVC or DEBUG or SANITIZE):
+            self.accepted(*SYNCHRONOUS)
+            self.accepted(*SYNCHRONOUS, "-fno-exceptions")
         for copied in (BUILD / "cython").rglob("*.hpp"):  # Cython's own, which would hide a newer one
             copied.unlink()
         with ThreadPoolExecutor(self.parallel or 1) as executor:
@@ -429,15 +485,38 @@ class BuildExt(build_ext):
             (path,) = self.compiler.object_filenames([source], output_dir=self.build_temp)
             objects.append(path)
             if self.force or newer_group([source, *included(source, module.include_dirs)], path):
-                self.compiler.compile(
-                    [source],
-                    output_dir=self.build_temp,
-                    macros=module.define_macros,
-                    include_dirs=module.include_dirs,
-                    debug=self.debug,
-                    extra_postargs=module.extra_compile_args + self.accepted(*size_flags(module)),
-                )
+                if MSVC or DEBUG or SANITIZE:
+                    self.compile_object(module, source, [])
+                elif is_own(module, source) and module.name in THROWS:
+                    self.compile_object(module, source, self.accepted(*SYNCHRONOUS))
+                elif not self.compiles_without_exceptions(module, source, path):
+                    self.compile_object(module, source, self.accepted(*SYNCHRONOUS))
         return objects
+
+    def compile_object(self, module: Extension, source: str, options: list[str]) -> None:
+        """Compiles one file of a module, with more options than it has."""
+        self.compiler.compile(
+            [source],
+            output_dir=self.build_temp,
+            macros=module.define_macros,
+            include_dirs=module.include_dirs,
+            debug=self.debug,
+            extra_postargs=module.extra_compile_args + self.accepted(*size_flags(module)) + options,
+        )
+
+    def compiles_without_exceptions(self, module: Extension, source: str, path: str) -> bool:
+        """Compiles one file as C++ without exceptions. True if it may stay so: nothing that it names throws.
+
+        An exception that met a function without tables would end the process.
+        """
+        options = self.accepted(*SYNCHRONOUS, "-fno-exceptions")
+        if not options:
+            return False
+        try:
+            self.compile_object(module, source, options)
+        except CompileError:
+            return False
+        return not THROWING.search(Path(path).read_bytes())
 
     @functools.cache  # noqa: B019 (one command, which lives as long as the program)
     def accepted(self, *options: str) -> list[str]:
@@ -494,11 +573,35 @@ SHOWN = "{ global: PyInit_*; local: *; };\n"
 
 
 def order_of_sections(objects: list[str]) -> Path:
-    """A list of the sections of functions that Cython writes into many modules or for many types, by their names."""
+    """A list of sections: functions that Cython writes into many modules or for many types, by their names, and then
+    what is seldom called, wrappers first, by size: functions of one length are often alike."""
     found: set[bytes] = set()
+    seldom: dict[bytes, int] = {}
     for path in objects:
-        found.update(UTILITY_SECTION.findall(Path(path).read_bytes()))
-    return write("sections.txt", "".join(f"{name.decode()}\n" for name in sorted(found, key=section_key)))
+        data = Path(path).read_bytes()
+        found.update(UTILITY_SECTION.findall(data))
+        seldom.update({name: size for name, size in sections(data) if name.startswith(b".text.unlikely.")})
+    names = sorted(found, key=section_key)
+    names += sorted(seldom.keys() - found, key=lambda name: (b"__pyx_pw_" not in name, seldom[name], name))
+    return write("sections.txt", "".join(f"{name.decode()}\n" for name in names))
+
+
+def sections(data: bytes) -> list[tuple[bytes, int]]:
+    """Name and size of each section of an object file; none where it is not ELF of 64 bits, low bytes first."""
+    if data[:6] != b"\x7fELF\x02\x01":
+        return []
+    (start,) = struct.unpack_from("<Q", data, 0x28)
+    step, count, names = struct.unpack_from("<3H", data, 0x3A)
+    # Where there are many, the first header has their number and that of the names.
+    count = count or struct.unpack_from("<Q", data, start + 0x20)[0]
+    names = names if names != 0xFFFF else struct.unpack_from("<I", data, start + 0x28)[0]
+    (texts,) = struct.unpack_from("<Q", data, start + names * step + 0x18)
+    found = []
+    for at in range(start, start + count * step, step):
+        (name,) = struct.unpack_from("<I", data, at)
+        name += texts
+        found.append((data[name : data.index(b"\0", name)], struct.unpack_from("<Q", data, at + 0x20)[0]))
+    return found
 
 
 def section_key(name: bytes) -> tuple[bool, bytes, bytes]:

@@ -19,7 +19,7 @@ except ImportError:
 
 def deflated(data: bytes) -> bytes:
     """The data as zip files have it, without zlib's head and check."""
-    return (zopfli.zlib.compress(data) if zopfli else zlib.compress(data, 9))[2:-4]
+    return (zopfli.zlib.compress(data, blocksplittingmax=0) if zopfli else zlib.compress(data, 9))[2:-4]
 
 
 class Deflated:

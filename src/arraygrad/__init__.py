@@ -15,6 +15,7 @@ _compiled.install()
 import numpy as _numpy
 
 from arraygrad import autograd
+from arraygrad._first_use import explain_imports as _explain_imports
 from arraygrad._first_use import first_use as _first_use
 from arraygrad.adoption.setting import set_room as _set_room
 from arraygrad.autograd.grad_mode import (
@@ -53,6 +54,7 @@ _set_teller("arraygrad.adoption.unadopted")
 _set_room("arraygrad.adoption.calls")
 _set_handles(_saved_tensor)
 _keep_for_ever(__name__)
+_explain_imports()
 
 # Imported on first use: submodules, and names out of others. The standard's functions, constants and dtypes are made
 # then.

@@ -72,3 +72,24 @@ def _imports(frame):
     import opcode  # here: only where a name is missing
 
     return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]
+
+
+class MissingModules:
+    """Answers `import` last, for modules that other libraries have under this name: the error says what to write.
+
+    `importlib.util.find_spec` gets None as for any other module that is not there.
+    """
+
+    @staticmethod
+    def find_spec(fullname, path=None, target=None):
+        """None. See `importlib.abc.MetaPathFinder`. Raises ModuleNotFoundError in an import of a name with a hint."""
+        if fullname.startswith("arraygrad.") and sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
+            text = _hints.missing_module(fullname)
+            if text is not None:
+                raise ModuleNotFoundError(text, name=fullname)
+
+
+def explain_imports():
+    """Have imports of modules that arraygrad has not name what to write instead."""
+    if not any(getattr(finder, "__module__", None) == __name__ for finder in sys.meta_path):
+        sys.meta_path.append(MissingModules)

@@ -8,10 +8,11 @@ without; modules ask `missing` when a name was not found.
 
 import sys
 
-__all__ = ["HINTED", "Hint", "by_position", "missing", "shape_in_parts", "unexpected"]
+__all__ = ["HINTED", "Hint", "by_position", "missing", "missing_module", "shape_in_parts", "unexpected"]
 
 _IN_PLACE = "write in place with t[...] = value or an operator (t += other, t *= other)"
 _NO_DEVICES = "a Tensor stays where its array is: make it of a CuPy array, or move it by t.to_device(device)"
+_OF_SCIPY = "call scipy.{0}, which is recorded in arraygrad.grad(f); elsewhere arraygrad.scipy.{0}"
 _TO_CUDA = "make the Tensor of a CuPy array, arraygrad.asarray(cupy.asarray(x)), or arraygrad.to_backend(t, 'cupy')"
 
 # Functions of arraygrad that other libraries have as methods too.
@@ -26,6 +27,16 @@ _FUNCTIONS = (
     "softmax", "sqrt", "square", "subtract", "take_along_axis", "tan", "tanh", "tensordot", "tile", "tril", "triu",
     "trunc", "unstack", "vecdot", "where",
 )  # fmt: skip
+
+_CHANGE_THEIRS = """
+    abs_ ceil_ clip_ cos_ cosh_ divide_ erf_ expm1_ floor_ lerp_ log10_ log1p_ log2_ log_ multiply_ negative_
+    reciprocal_ remainder_ round_ rsqrt_ sigmoid_ sign_ sin_ sinh_ square_ subtract_ tan_ tanh_ tril_ triu_ trunc_
+"""
+_OF_NUMPY = """
+    angle argwhere bincount corrcoef cov deg2rad diag diagflat exp2 fliplr flipud histogram median nan_to_num nanmean
+    nanmedian nansum rad2deg rot90 sinc unique
+"""
+_OF_NUMPY_AND_ANOTHER = "cross float_power fmax fmin fmod heaviside inner kron logaddexp2 quantile"
 
 # Attributes of Tensor.
 _TENSOR = {
@@ -162,11 +173,90 @@ _TENSOR = {
     "to_numpy": "use t.numpy()",
     "values": "use t itself, or t.numpy() for the values without a gradient",
     "to_list": "use t.tolist()",
+    # PyTorch's and TensorFlow's, of rarer use
+    "assign": "write t[...] = value, under arraygrad.no_grad() for a step of a leaf",
+    "assign_add": "write t += other, under arraygrad.no_grad() for a step of a leaf",
+    "assign_sub": "write t -= other, under arraygrad.no_grad() for a step of a leaf",
+    "gradient": "use arraygrad.grad(f)(x), or loss.backward() and t.grad",
+    "equal": "use numpy.array_equal(t, other), or t == other for each element",
+    "state_dict": "keep the parameters in a dict: numpy.savez(file, **{name: t.numpy() for name, t in params.items()})",
+    "load_state_dict": "write the values: t[...] = numpy.load(file)[name], under arraygrad.no_grad()",
+    "register_backward_hook": "use t.register_hook(hook)",
+    "register_full_backward_hook": "use t.register_hook(hook)",
+    "is_nonzero": "use bool(t)",
+    "new_empty": "use arraygrad.empty(shape, dtype=t.dtype)",
+    "short": "use t.astype(numpy.int16)",
+    "byte": "use t.astype(numpy.uint8)",
+    "char": "use t.astype(numpy.int8)",
+    "stride": "use t.strides, in bytes",
+    "pin_memory": _NO_DEVICES,
+    "share_memory_": "processes have records of their own: let each return its gradient",
+    "resize_": "use t = t.reshape(shape)",
+    "squeeze_": "use t = t.squeeze(axis)",
+    "unsqueeze_": "use t = t[None]",
+    "t_": "use t = t.T",
+    "transpose_": "use t = t.T",
+    "unflatten": "use t.reshape(shape)",
+    "select": "use t.take(index, axis), or t[index]",
+    "swapdims": "use t.swapaxes(axis1, axis2)",
+    "take_along_dim": "use arraygrad.take_along_axis(t, indices, axis=axis)",
+    "repeat_interleave": "use t.repeat(n, axis)",
+    "tensor_split": "use numpy.array_split(t, number)",
+    "split_with_sizes": "use numpy.split(t, numpy.cumsum(sizes)[:-1])",
+    "unfold": "use numpy.lib.stride_tricks.sliding_window_view(t, size)",
+    "index_put_": "use t[index] = value",
+    "index_fill_": "use t[index] = value",
+    "index_copy_": "use t[index] = other",
+    "index_add": "use copy = t.copy(), then numpy.add.at(copy, indices, values)",
+    "scatter_add": "use copy = t.copy(), then numpy.add.at(copy, indices, values)",
+    "masked_scatter_": "use t[mask] = values",
+    "fill_diagonal_": "use i = numpy.arange(n), then t[i, i] = value",
+    "aminmax": "use t.min(), t.max()",
+    "cummax": "use numpy.maximum.accumulate(t)",
+    "cummin": "use numpy.minimum.accumulate(t)",
+    "logcumsumexp": "use numpy.logaddexp.accumulate(t)",
+    "kthvalue": "use arraygrad.sort(t)[k - 1]",
+    "multinomial": "use numpy.random.default_rng().choice(t.size, number, p=t.numpy())",
+    "bernoulli": "use numpy.random.default_rng().random(t.shape) < t.numpy()",
+    "addmm": "use t + a @ b",
+    "addmv": "use t + a @ b",
+    "baddbmm": "use t + a @ b",
+    "addcmul": "use t + value * a * b",
+    "addcdiv": "use t + value * a / b",
+    "true_divide": "use t / other",
+    "clamp_min": "use t.clip(low)",
+    "clamp_max": "use t.clip(None, high)",
+    "dist": "use arraygrad.linalg.vector_norm(t - other)",
+    "vdot": "use t.conj() @ other",
+    "frac": "use t - arraygrad.trunc(t)",
+    "fix": "use arraygrad.trunc(t)",
+    "sgn": "use arraygrad.sign(t)",
+    "cholesky": "use arraygrad.linalg.cholesky(t)",
+    "qr": "use arraygrad.linalg.qr(t)",
+    "svd": "use arraygrad.linalg.svd(t)",
+    "eig": "use numpy.linalg.eig(t), or arraygrad.linalg.eigh(t) of a symmetric matrix",
+    "symeig": "use arraygrad.linalg.eigh(t)",
+    "solve": "use arraygrad.linalg.solve(t, other)",
+    "lstsq": "use arraygrad.linalg.pinv(t) @ other, or arraygrad.scipy.linalg.lstsq",
+    "slogdet": "use arraygrad.linalg.slogdet(t)",
+    "pinverse": "use arraygrad.linalg.pinv(t)",
+    "matrix_power": "use arraygrad.linalg.matrix_power(t, n)",
+    "matrix_exp": "use arraygrad.scipy.linalg.expm(t)",
+    "lgamma": "use arraygrad.scipy.special.gammaln(t)",
+    "digamma": "use arraygrad.scipy.special.digamma(t)",
+    "polygamma": "use arraygrad.scipy.special.polygamma(n, t)",
+    "erfc": "use arraygrad.scipy.special.erfc(t)",
+    "erfinv": "use arraygrad.scipy.special.erfinv(t)",
+    "logit": "use arraygrad.scipy.special.logit(t)",
+    "xlogy": "use arraygrad.scipy.special.xlogy(t, other)",
+    "to_sparse": _OF_SCIPY.format("sparse"),
+    **dict.fromkeys(_CHANGE_THEIRS.split(), _IN_PLACE),
+    **{name: f"use numpy.{name}(t)" for name in _OF_NUMPY.split()},
+    **{name: f"use numpy.{name}(t, other)" for name in _OF_NUMPY_AND_ANOTHER.split()},
 }
 
 _OWN = "the Array API standard's name, and ours, is arraygrad."
 _TREES = "use arraygrad.tree_map, tree_leaves, tree_flatten and tree_unflatten"
-_OF_SCIPY = "call scipy.{0}, which is recorded in arraygrad.grad(f); elsewhere arraygrad.scipy.{0}"
 _MODULE_OF = "arraygrad differentiates functions and has no layers, losses or optimizers: "
 
 # Names of modules. "" is arraygrad itself.
@@ -344,6 +434,96 @@ _MODULES = {
         "util": "use arraygrad.gradcheck(f, inputs) for its checks, arraygrad.ravel_tree(tree) for its flatten",
         "differential_operators": "use arraygrad.grad, arraygrad.jacobian and arraygrad.hessian",
         "container_types": "use Python's own list, tuple and dict",
+        # losses and layers of other libraries
+        "binary_cross_entropy": "use -(y * arraygrad.log(p) + (1 - y) * arraygrad.log1p(-p)).mean()",
+        "binary_cross_entropy_with_logits": "use (arraygrad.logaddexp(z, 0.0) - y * z).mean() of the logits z",
+        "l1_loss": "use arraygrad.abs(t - target).mean()",
+        "smooth_l1_loss": "use arraygrad.scipy.special.huber(1.0, t - target).mean()",
+        "huber_loss": "use arraygrad.scipy.special.huber(delta, t - target).mean()",
+        "kl_div": "use arraygrad.scipy.special.rel_entr(p, q).sum()",
+        "elu": "use arraygrad.where(t > 0, t, arraygrad.expm1(t))",
+        "selu": "use 1.0507 * arraygrad.where(t > 0, t, 1.6733 * arraygrad.expm1(t))",
+        "relu6": "use arraygrad.clip(t, 0, 6)",
+        "hardtanh": "use arraygrad.clip(t, -1, 1)",
+        "softsign": "use t / (1 + arraygrad.abs(t))",
+        "soft_sign": "use t / (1 + arraygrad.abs(t))",
+        "swish": "use t * arraygrad.sigmoid(t)",
+        "mish": "use t * arraygrad.tanh(arraygrad.logaddexp(t, 0.0))",
+        "log_sigmoid": "use -arraygrad.logaddexp(-t, 0.0)",
+        "one_hot": "use numpy.eye(n)[labels]",
+        "embedding": "use table[indices]",
+        "linear": "use x @ weights + bias",
+        "normalize": "use t / arraygrad.linalg.vector_norm(t, axis=-1, keepdims=True)",
+        "cosine_similarity": "use a @ b / (arraygrad.linalg.vector_norm(a) * arraygrad.linalg.vector_norm(b))",
+        "layer_norm": "use (t - t.mean(-1, keepdims=True)) / arraygrad.sqrt(t.var(-1, keepdims=True) + 1e-5)",
+        "losses": _MODULE_OF + "write it with arrays, ((t - target) ** 2).mean()",
+        "layers": _MODULE_OF + "write the layer with arrays, x @ weights + bias",
+        "keras": _MODULE_OF + "write the layer with arrays, x @ weights + bias",
+        "Module": _MODULE_OF + "keep the parameters in a dict, which arraygrad.grad(f) takes",
+        "SGD": "step with x -= rate * gradient, or use scipy.optimize.minimize(..., jac=True)",
+        "Adam": "write the step, as the tutorial does, docs/tutorials/network.md",
+        "adam": "write the step, as the tutorial does, docs/tutorials/network.md",
+        "sgd": "step with x -= rate * gradient, or use scipy.optimize.minimize(..., jac=True)",
+        # TensorFlow's
+        "constant": "use arraygrad.asarray(data), or NumPy's arrays as they are",
+        "convert_to_tensor": "use arraygrad.asarray(data)",
+        "function": "nothing to compile: operations run as they are called (the page Performance)",
+        "cast": "use arraygrad.astype(t, dtype)",
+        "math": "its functions are arraygrad's own: arraygrad.log, arraygrad.exp",
+        "placeholder": "nothing to declare: call arraygrad.grad(f) with the values",
+        "Session": "nothing to run: operations run as they are called",
+        "custom_derivatives": "use @arraygrad.primitive and f.defvjp(...), or arraygrad.autograd.Function",
+        "map_fn": "use arraygrad.stack([f(x) for x in xs])",
+        "boolean_mask": "use t[mask]",
+        "clip_by_value": "use arraygrad.clip(t, low, high)",
+        "clip_by_norm": "use t * arraygrad.minimum(1.0, limit / arraygrad.linalg.vector_norm(t))",
+        **{f"reduce_{name}": f"use arraygrad.{name}(t, axis=axis)" for name in ("sum", "mean", "max", "min", "prod")},
+        **{f"reduce_{name}": f"use arraygrad.{name}(t, axis=axis)" for name in ("any", "all", "std", "logsumexp")},
+        "reduce_variance": "use arraygrad.var(t, axis=axis)",
+        # MATLAB's
+        "dlarray": "use NumPy's arrays, or arraygrad.tensor(data, requires_grad=True) step by step",
+        "dlgradient": "use arraygrad.grad(f)(x)",
+        "dlfeval": "use arraygrad.grad(f)(x)",
+        "fminunc": "use scipy.optimize.minimize(arraygrad.value_and_grad(f), x, jac=True)",
+        "fmincon": "use scipy.optimize.minimize(arraygrad.value_and_grad(f), x, jac=True, bounds=bounds)",
+        "fminsearch": "use scipy.optimize.minimize(f, x, method='Nelder-Mead')",
+        "lsqnonlin": "use scipy.optimize.least_squares(f, x, jac=arraygrad.jacobian(f))",
+        "fsolve": _OF_SCIPY.format("optimize.fsolve"),
+        "ode45": _OF_SCIPY.format("integrate.solve_ivp"),
+        "length": "use len(t), or t.size",
+        "repmat": "use arraygrad.tile(t, repetitions)",
+        "horzcat": "use numpy.hstack",
+        "vertcat": "use numpy.vstack",
+        # names of all kinds
+        "differentiate": "use arraygrad.grad(f)",
+        "derivative": "use arraygrad.grad(f)",
+        "index_update": "write copy = t.copy(), then copy[index] = value, both recorded",
+        "normal": "random numbers are NumPy's: numpy.random.default_rng(seed)",
+        "uniform": "random numbers are NumPy's: numpy.random.default_rng(seed)",
+        "randint": "random numbers are NumPy's: numpy.random.default_rng(seed)",
+        "randperm": "random numbers are NumPy's: numpy.random.default_rng(seed)",
+        "rand_like": "random numbers are NumPy's: numpy.random.default_rng(seed)",
+        "randn_like": "random numbers are NumPy's: numpy.random.default_rng(seed)",
+        "poisson": "random numbers are NumPy's: numpy.random.default_rng(seed)",
+        "seed": "random numbers are NumPy's: numpy.random.default_rng(seed)",
+        "PRNGKey": "random numbers are NumPy's: numpy.random.default_rng(seed)",
+        "Generator": "random numbers are NumPy's: numpy.random.default_rng(seed)",
+        "scalar_tensor": "use arraygrad.asarray(number)",
+        "range": "use arraygrad.arange(start, stop)",
+        "trapz": "use numpy.trapezoid(y, x)",
+        "bucketize": "use numpy.searchsorted(edges, t)",
+        "block_diag": _OF_SCIPY.format("linalg.block_diag"),
+        "cdist": _OF_SCIPY.format("spatial.distance.cdist"),
+        "Array": "use isinstance(x, arraygrad.Tensor), or numpy.ndarray for plain arrays",
+        "devices": "devices are those of the array's library: t.device, t.to_device(device)",
+        "set_default_device": "devices are those of the array's library: t.device, t.to_device(device)",
+        "debug_nans": "use `with arraygrad.autograd.detect_anomaly():`",
+        "enable_x64": "the dtype is that of the arrays, float64 by default",
+        "pure_callback": "use @arraygrad.primitive and f.defvjp(...)",
+        **{
+            f"{name}Tensor": f"use arraygrad.tensor(data, dtype=arraygrad.{dtype})"
+            for name, dtype in {"Float": "float32", "Double": "float64", "Long": "int64", "Int": "int32"}.items()
+        },
     },
     "autograd": {
         "Variable": "use arraygrad.tensor(data, requires_grad=True)",
@@ -370,7 +550,17 @@ _MODULES = {
         "lstsq": "use arraygrad.linalg.pinv(a) @ b, or arraygrad.scipy.linalg.lstsq",
         "logdet": "use arraygrad.linalg.slogdet",
         "multi_dot": "use numpy.linalg.multi_dot, or a @ b @ c",
+        "solve_triangular": _OF_SCIPY.format("linalg.solve_triangular"),
+        "lu": _OF_SCIPY.format("linalg.lu"),
+        "lu_factor": _OF_SCIPY.format("linalg.lu_factor"),
+        "matrix_exp": _OF_SCIPY.format("linalg.expm"),
+        "expm": _OF_SCIPY.format("linalg.expm"),
     },
+}
+
+# Modules that are attributes of others, and cannot be imported by their names.
+_ATTRIBUTES = {
+    "arraygrad.numpy.random": "import numpy.random, whose functions take Tensors in arraygrad.grad(f)",
 }
 
 _KEYWORDS = {
@@ -397,7 +587,17 @@ _KEYWORDS = {
     "a": (None, "give the array by position"),
     "constant": (None, "say requires_grad=True where the Tensor is made; everything else is constant"),
     "use_reentrant": ("early_stop", "there is one kind of checkpoint; call it as arraygrad.checkpoint(f)(t)"),
+    "preserve_rng_state": ("early_stop", "the numbers of numpy.random are drawn again as they were"),
+    "determinism_check": ("early_stop", "what is computed again is compared with what was, in any case"),
     "inplace": (None, "write the result in place with t[...] = result"),
+    **dict.fromkeys(
+        ("in_axes", "out_axes", "in_dims", "out_dims", "vectorize", "chunk_size", "randomness"),
+        ("argnums", "there is no vmap: arraygrad.stack([f(x) for x in xs]), or write f for a batch, with axis=-1"),
+    ),
+    "strategy": ("argnums", "arraygrad.jacfwd goes forward, by columns; arraygrad.jacobian in reverse, by rows"),
+    "strict": ("argnums", "a result that does not depend on the arguments gives a warning"),
+    "transpose_a": (None, "use a.mT @ b"),
+    "transpose_b": (None, "use a @ b.mT"),
 }
 
 # Names of Tensor that only carry a hint; `dir(t)` leaves them out.
@@ -447,6 +647,8 @@ def missing(module, name):
     text = f"module {module!r} has no attribute {name!r}"
     room = module.partition(".")[2]
     hint = _MODULES.get(room, {}).get(name)
+    if hint is None and not room and _TENSOR.get(name, "").startswith("use "):
+        hint = _TENSOR[name]
     if hint is None and room in ("", "linalg", "fft") and not name.startswith("_"):
         # NumPy is there wherever arraygrad is.
         numpys = sys.modules.get(f"numpy.{room}".rstrip("."))
@@ -454,6 +656,15 @@ def missing(module, name):
             dotted = f"{room}.{name}".lstrip(".")
             hint = f"use numpy.{dotted}, whose function takes Tensors, or arraygrad.numpy.{dotted}"
     return (text, False) if hint is None else (f"{text}: {hint}", True)
+
+
+def missing_module(name):
+    """The text of the ModuleNotFoundError for a module that arraygrad has not, None where there is no hint."""
+    hint = _ATTRIBUTES.get(name)
+    if hint is None:
+        text, hinted = missing(*name.rpartition(".")[::2])
+        hint = text.partition(": ")[2] if hinted else None
+    return None if hint is None else f"No module named {name!r}: {hint}"
 
 
 def unexpected(function, keyword, parameters):

@@ -54,7 +54,8 @@ def test_VO3_a_gradient_of_another_shape_is_an_error():
     with pytest.raises(RuntimeError) as info:
         through(lambda g: np.ones(5), x)
     assert str(info.value) == (
-        "Function Special returned an invalid gradient at index 0 - got [5] but expected shape compatible with [2, 3]"
+        "Function Special returned an invalid gradient at index 0 - got [5] but expected shape compatible with [2, 3]: "
+        "backward gives a gradient of the shape of that argument of forward"
     )
     assert x.grad is None
 

@@ -3,6 +3,7 @@
 Imports setup.py and, in it, Cython and setuptools.
 """
 
+import ast
 import importlib.util
 import re
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import types
+from pathlib import Path
 
 import pytest
 from sources import ROOT, module_name, source_files
@@ -514,3 +516,73 @@ def test_the_library_in_place_has_names(build):
         pytest.skip("no library in place, or nothing that reads its names")
     found = subprocess.run(["nm", library], capture_output=True, text=True, check=True).stdout
     assert "__pyx_pymod_exec_apply" in found
+
+
+def test_modules_that_throw_exist(build):
+    assert build.THROWS <= COMPILED
+    assert len(build.THROWS) < len(COMPILED) / 2
+
+
+@pytest.mark.parametrize(
+    ("body", "stays"),
+    [
+        ("int f(int x) { return g(x) + 1; }", True),
+        ("#include <new>\nint* f(int x) { return new (std::nothrow) int(x); }", True),
+        ("int* f(int x) { return new int(x); }", False),
+        ("#include <vector>\nvoid f(std::vector<int>& v, int x) { v.push_back(x); }", False),
+        ("int f(int x) { if (x) throw x; return x; }", False),
+        ("int f(int x) { try { return g(x); } catch (...) { return 0; } }", False),
+        ("int f(int x) { return g(x) }", False),  # does not compile in the other way either
+    ],
+)
+def test_what_throws_is_compiled_with_exceptions(command, build, monkeypatch, tmp_path, body, stays):
+    """Whatever the list of modules says: an exception that met a function without tables would end the process."""
+    monkeypatch.chdir(tmp_path)
+    Path("one.cpp").write_text(f"int g(int);\n{body}\n")
+    command.build_temp = "made"
+    module = build.Extension("of.nobody", ["one.cpp"], language="c++", extra_compile_args=["-std=c++17", "-O2", "-g0"])
+    if not command.accepted("-fno-asynchronous-unwind-tables", "-fno-exceptions"):
+        pytest.skip("a compiler without these options")
+    assert command.compiles_without_exceptions(module, "one.cpp", "made/one.o") is stays
+
+
+def test_sections_have_names_and_sizes(command, build, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    Path("one.cpp").write_text("".join(f"int f{k}(int x) {{ return {'+'.join(['x'] * k)}; }}\n" for k in (1, 90)))
+    (path,) = command.compiler.compile(
+        ["one.cpp"], output_dir="made", extra_postargs=["-O0", "-ffunction-sections", "-g0"]
+    )
+    found = dict(build.sections(Path(path).read_bytes()))
+    if sys.platform != "linux" or not found:
+        pytest.skip("objects are not ELF of 64 bits")
+    assert found[b".text._Z3f90i"] > found[b".text._Z2f1i"] > 0
+    assert build.sections(b"MZ and more") == build.sections(b"") == []
+
+
+def test_what_is_seldom_called_lies_by_size_behind_the_others(build, monkeypatch, tmp_path):
+    monkeypatch.setattr(build, "BUILD", tmp_path)
+    sizes = {".text.unlikely.b": 70, ".text.unlikely.a": 90, ".text.unlikely.__pyx_pw_c": 80, ".text.often": 10}
+    monkeypatch.setattr(build, "sections", lambda data: [(name.encode(), size) for name, size in sizes.items()])
+    (tmp_path / "0.o").write_bytes(b"\0.text.Py_DECREF\0")
+    listed = build.order_of_sections([str(tmp_path / "0.o")]).read_text().splitlines()
+    assert listed == [".text.Py_DECREF", ".text.unlikely.__pyx_pw_c", ".text.unlikely.b", ".text.unlikely.a"]
+
+
+def test_a_wheel_has_the_stubs_that_programs_lead_to(build):
+    of_use = build.stubs_of_use()
+    stubs = {path.relative_to(ROOT) for path in (ROOT / "src").rglob("*.pyi")}
+    assert of_use < stubs
+    for path in stubs - of_use:  # of compiled modules alone
+        assert path.with_suffix(".pyx").exists(), path
+    for path in of_use:
+        for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module, *[f"{node.module}.{name}" for name in names]]
+            for name in names:
+                stub = Path("src", *name.split(".")).with_suffix(".pyi")
+                assert stub not in stubs or stub in of_use, (path, name)
+    assert build.is_of_use(Path("src/arraygrad/py.typed"))
+    assert build.is_of_use(Path("src/arraygrad/core/tensor.pyi"))
+    assert not build.is_of_use(Path("src/arraygrad/core/copies.pyi"))  # nothing for Python
+    assert not build.is_of_use(Path("src/arraygrad/adoption/exchange.pyi"))

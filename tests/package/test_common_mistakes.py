@@ -358,6 +358,39 @@ def test_hinted_names_of_modules_are_missing(module, names):
     assert [name for name in names if hasattr(found, name) or name in dir(found)] == []
 
 
+def test_imports_of_hinted_names_say_what_to_write():
+    """As `import arraygrad.optim as optim` does. Who only asks whether it is there gets Python's answer."""
+    hints = {f"arraygrad.{name}": hint for name, hint in _hints._MODULES[""].items()} | _hints._ATTRIBUTES
+    assert len(hints) > 200
+    for name, hint in hints.items():
+        with pytest.raises(ModuleNotFoundError) as info:
+            importlib.import_module(name)
+        assert str(info.value) == f"No module named {name!r}: {hint}"
+        assert info.value.name == name
+        assert importlib.util.find_spec(name) is None
+
+
+def test_an_import_below_a_hinted_name_says_what_to_write():
+    with pytest.raises(ModuleNotFoundError, match="write the layer with arrays"):
+        importlib.import_module("arraygrad.nn.functional")
+
+
+@pytest.mark.parametrize("name", ["arraygrad.of_no_library", "arraygrad.numpy.of_no_library"])
+def test_an_import_without_a_hint_fails_in_pythons_words(name):
+    with pytest.raises(ModuleNotFoundError) as info:
+        importlib.import_module(name)
+    assert str(info.value) == f"No module named {name!r}"
+
+
+def test_methods_that_tensors_lack_are_hinted_as_functions_too():
+    """`arraygrad.mul(t, other)` as `t.mul(other)`, unless arraygrad or NumPy has a function of that name."""
+    names = [name for name, text in _hints._TENSOR.items() if text.startswith("use ") and not hasattr(ag, name)]
+    assert len(names) > 150
+    for name in names:
+        with pytest.raises(AttributeError, match=re.escape(f"module 'arraygrad' has no attribute {name!r}: ")):
+            getattr(ag, name)
+
+
 def test_a_name_without_a_hint_is_missing_in_pythons_words():
     with pytest.raises(AttributeError, match=r"^module 'arraygrad' has no attribute 'nothing_of_the_kind'$"):
         _ = ag.nothing_of_the_kind

@@ -110,15 +110,27 @@ def test_every_package_folder_has_an_init():
     assert [str(folder.relative_to(ROOT)) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
 
 
-def test_wheel_holds_every_module_and_stub():
+def test_wheel_holds_every_module():
     files = set(installed_files())
-    # A stub of comments alone is of a module that has nothing for Python.
-    full = [path for path in source_files(".py", ".pyi") if path.suffix == ".py" or _says_something(path)]
-    wanted = [str(path.relative_to(PACKAGE.parent)) for path in full]
+    wanted = [str(path.relative_to(PACKAGE.parent)) for path in source_files(".py")]
     # Tools of the repository alone, which its tests take from there (tests/conftest.py).
     left_out = [name for name in wanted if re.fullmatch(rf"arraygrad/tools/({OF_THE_REPOSITORY})\.py", name)]
     assert len(left_out) > 10
     assert sorted(name for name in [*wanted, "arraygrad/py.typed"] if name not in files) == sorted(left_out)
+
+
+def test_wheel_holds_the_stubs_of_what_is_public():
+    """Those beside Python, and what they import: a type checker of a program reads no others."""
+    files = set(installed_files())
+    stubs = {str(path.relative_to(PACKAGE.parent)): path for path in source_files(".pyi") if _says_something(path)}
+    beside_python = {name for name, path in stubs.items() if not path.with_suffix(".pyx").exists()}
+    assert sorted(beside_python - files) == []
+    for name in stubs.keys() & files:
+        for node in ast.walk(ast.parse(stubs[name].read_text())):
+            if isinstance(node, ast.ImportFrom):
+                imported = [f"{node.module}", *[f"{node.module}.{one.name}" for one in node.names]]
+                needed = {f"{one.replace('.', '/')}.pyi" for one in imported} & stubs.keys()
+                assert sorted(needed - files) == [], name
 
 
 def _says_something(stub):

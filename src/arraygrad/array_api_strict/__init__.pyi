@@ -3,8 +3,8 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from arraygrad.array_api_strict import fft as fft
-from arraygrad.array_api_strict import linalg as linalg
+from arraygrad import fft as fft
+from arraygrad import linalg as linalg
 from arraygrad.core.tensor import Tensor as _Tensor
 from arraygrad.namespaces.info import NamespaceInfo as _NamespaceInfo
 from arraygrad.ops._dtypes import FInfo as _FInfo

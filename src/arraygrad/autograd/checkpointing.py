@@ -30,6 +30,9 @@ from arraygrad.engine.node import is_grad_enabled, set_grad_mode
 
 __all__ = ["checkpoint"]
 
+# Arguments of a checkpoint, ours and PyTorch's, that are given to its function by mistake.
+_OF_CHECKPOINT = ("early_stop", "debug", "use_reentrant", "preserve_rng_state", "determinism_check")
+
 
 # Note [Checkpoints]
 # ~~~~~~~~~~~~~~~~~~
@@ -294,7 +297,14 @@ def checkpoint(f, *arguments, early_stop=True, debug=False, **unknown):
             return f(*args, **kwargs)
         call = _Checkpoint(f, args, kwargs, early_stop, debug)
         with saved_tensors_hooks(call.pack, _Checkpoint.unpack), call.noting(call.operations):
-            result = f(*args, **kwargs)
+            try:
+                result = f(*args, **kwargs)
+            except TypeError as error:
+                keyword = next((name for name in _OF_CHECKPOINT if name in kwargs and name in str(error)), None)
+                if keyword is None:
+                    raise
+                hint = unexpected("checkpoint", keyword, ("early_stop", "debug")).partition(": ")[2]
+                raise TypeError(f"{error}: {hint or f'give it to checkpoint(f, {keyword}=...)'}") from error
         call.finished = True
         call.contents.forget(call.contents.written())  # (5)
         return result

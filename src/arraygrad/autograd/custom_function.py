@@ -34,8 +34,21 @@ class _GivesWay:
         return self if node is None else self._property.__get__(node, owner)
 
 
+class _Renamed:
+    """An attribute of ctx in older code for PyTorch: the error names today's. One that is set takes its place."""
+
+    def __init__(self, name, now):
+        self._name, self._now = name, now
+
+    def __get__(self, node, owner=None):
+        owner = (owner or type(node)).__name__
+        # Without name and obj: Python would add names that are spelled alike.
+        raise AttributeError(f"{owner!r} object has no attribute {self._name!r}: use {self._now}", name=None, obj=None)
+
+
 _NODE_NAMESPACE = {
-    name: _GivesWay(name) for name in ("creating_thread", "device", "saved", "sequence_nr", "topological_nr")
+    "saved_variables": _Renamed("saved_variables", "ctx.saved_tensors"),
+    **{name: _GivesWay(name) for name in ("creating_thread", "device", "saved", "sequence_nr", "topological_nr")},
 }
 
 

@@ -262,7 +262,10 @@ def _decorate(function, block):
             stacklevel=3,
         )
     elif not callable(function):
-        raise TypeError(f"a grad mode decorates functions, got {type(function).__name__}")
+        raise TypeError(
+            f"a grad mode decorates functions, got {type(function).__name__}: write `with arraygrad.no_grad():`, or "
+            "`with arraygrad.set_grad_enabled(mode):` for a mode that is computed"
+        )
     elif inspect.isasyncgenfunction(function):
         return _decorate_async_generator(function, block)
     elif inspect.iscoroutinefunction(function):

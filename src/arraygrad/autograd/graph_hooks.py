@@ -80,7 +80,10 @@ def register_multi_grad_hook(tensors, fn, mode="all"):
         if not isinstance(t, Tensor):
             raise TypeError(f"register_multi_grad_hook: expected Tensors, got {type(t).__name__}")
         if not t.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+            raise RuntimeError(
+                "cannot register a hook on a tensor that doesn't require gradient: make it, or what it is computed "
+                "from, by arraygrad.tensor(data, requires_grad=True)"
+            )
     fn = called_later(fn)
     waiting = _All(tensors, fn) if mode == "all" else _Any(fn)
     handles = []

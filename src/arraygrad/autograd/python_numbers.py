@@ -359,7 +359,7 @@ def element(t):
 def one_element(t):
     """The one element of a Tensor as a 0-d Tensor that behaves like a scalar."""
     if t.size != 1:
-        raise ValueError(f"item(): can only convert a tensor of size 1 to a scalar, but got shape {t.shape}")
+        raise ValueError(f"item(): shape {t.shape} is no single number: t[i].item() is one of them, t.sum() adds them")
     if t.ndim:
         t = t[(0,) * t.ndim]
     if adopting() and str(t.dtype) in WIDER:  # Python's numbers are doubles
@@ -390,12 +390,12 @@ def becomes_bytes(t, how):
     if traces and is_let_go(t):
         _warn_of_let_go(t, how.removesuffix("()"), sys._getframe(1))
     elif traces:
-        memo = ""
-        if how == "tobytes()":
-            memo = (
-                "Leave out a memo that has them as keys: what an earlier call has put there is a constant, also under "
-                "the bytes of stop_gradient(t). "
-            )
+        memo = (
+            "Leave out a memo that has them as keys: what an earlier call has put there is a constant, also under "
+            "the bytes of stop_gradient(t). "
+            if how == "tobytes()"
+            else "A memo by pickles, as joblib's, can keep gradients: memory.cache(arraygrad.grad(f)). "
+        )
         text = (
             f"{place()}: {how} of a Tensor that is being differentiated would lose its gradient, as what is made of "
             "bytes is a new array. Use t.copy() for a recorded copy, arraygrad.stop_gradient(t) where only the values "

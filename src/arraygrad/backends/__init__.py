@@ -9,7 +9,9 @@ speak the Array API is served by `generic`. Begin with `generic.py`, then `torch
 """
 
 import importlib
+import numbers
 from collections.abc import Iterator
+from datetime import timedelta
 
 from arraygrad.core.tensor import register_backend, set_backend_finder
 from arraygrad.engine.node import keep_package_for_ever
@@ -74,6 +76,11 @@ def backend_for(obj):
     library = library_of(cls)
     if library is None:
         raise TypeError(_no_array(obj))
+    if library == "autograd":
+        raise TypeError(
+            f"{cls.__module__}.{cls.__qualname__} is a value that HIPS autograd follows, and arraygrad's functions are "
+            "not known to it: take the gradient by arraygrad.grad(f)(x), which follows functions of both"
+        )
     own = _module_for(library)
     if own is not None:
         return own.register(obj)
@@ -169,13 +176,19 @@ def _no_array(obj):
             f"expected an array or a Tensor, got {name}: pass its values, df.to_numpy(), or a dict of its columns, "
             "{name: df[name].to_numpy() for name in df}"
         )
+    if isinstance(obj, numbers.Number):
+        return f"expected an array or a Tensor, got {name}: give it as a float, float(x)"
+    if isinstance(obj, timedelta):
+        return f"expected an array or a Tensor, got {name}: give it as a number, x.total_seconds()"
+    if isinstance(obj, range | set | frozenset):
+        return f"expected an array or a Tensor, got {name}: make an array of it, numpy.array(list(x), dtype=float)"
     if isinstance(obj, Iterator):
         return f"expected an array or a Tensor, got {name}: an iterator runs once; make a list of it, list(x)"
     if cls.__module__.startswith("scipy.sparse"):
         return (
             f"expected an array or a Tensor, got {name}: pass its values, matrix.data, and make the matrix of them in "
             "the function, csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape), which is recorded; "
-            "matrix.toarray() is dense"
+            "matrix.toarray() is dense, and matrix @ x a product that is recorded"
         )
     if cls.__module__.partition(".")[0] == "pandas":
         return f"expected an array or a Tensor, got {name}: pass its values, {cls.__name__.lower()}.to_numpy()"

@@ -159,11 +159,17 @@ cdef bint recorded(TensorBase t) except -1:
     return t.tracked and thread_state().grad_mode
 
 
+cdef str ONE_OF_MANY = "t[i].item() is one of them, t.tolist() has all, and t.sum() and t.mean() are one number"
+
+
 cdef object item_of(TensorBase t, str how="item"):
     """The value of a one-element tensor as a Python scalar."""
     leaving(t, how)
     cdef object raw = t.value.raw
-    return raw.item() if hasattr(raw, "item") else to_numpy(raw).item()
+    try:
+        return raw.item() if hasattr(raw, "item") else to_numpy(raw).item()
+    except ValueError as error:
+        raise ValueError(f"{error}: {ONE_OF_MANY}") from None
 
 
 cdef object taken(TensorBase t, tuple index):

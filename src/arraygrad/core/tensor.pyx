@@ -60,6 +60,9 @@ for _module, _names in (
     globals().update({_name: getattr(_module, _name) for _name in _names})
 
 
+cdef str NO_HOOK = ("cannot register a hook on a tensor that doesn't require gradient: make it, or what it is computed "
+                    "from, by arraygrad.tensor(data, requires_grad=True)")
+
 cdef Op ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, POW, MATMUL, NEG, POS, ABS, INVERT
 cdef Op AND, OR, XOR, LSHIFT, RSHIFT, LT, LE, EQ, NE, GT, GE
 
@@ -337,7 +340,7 @@ cdef class Tensor(TensorBase):
         What is not computed from `grad` by operations on Tensors has no further derivative: asking for one raises.
         """
         if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+            raise RuntimeError(NO_HOOK)
         track(<PyObject*>self)
         hooks = leaf_hooks(self) if self.grad_fn_ is None else self.grad_fn_.need_hooks()
         return hooks.add("tensor_pre", (self.output_nr_, called_later(hook)))
@@ -345,7 +348,7 @@ cdef class Tensor(TensorBase):
     def register_post_accumulate_grad_hook(self, hook):
         """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`. Returns a handle."""
         if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+            raise RuntimeError(NO_HOOK)
         if self.grad_fn_ is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         return leaf_hooks(self).add("post_accumulate", called_later(hook))

@@ -3,10 +3,10 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from arraygrad import fft as fft
+from arraygrad import linalg as linalg
 from arraygrad.backends.cuda.graphs import CapturedGraph as _CapturedGraph
 from arraygrad.core.tensor import Tensor as _Tensor
-from arraygrad.cupy import fft as fft
-from arraygrad.cupy import linalg as linalg
 from arraygrad.namespaces.info import NamespaceInfo as _NamespaceInfo
 from arraygrad.ops._dtypes import FInfo as _FInfo
 from arraygrad.ops._dtypes import IInfo as _IInfo

@@ -69,7 +69,8 @@ cdef bint _worth_a_thread(Node node) except -1:
 
 
 cdef str _invalid(Node node, Py_ssize_t i, object error):
-    return f"Function {node.name()} returned an invalid gradient at index {i} - {error}"
+    way = ": backward gives a gradient of the shape of that argument of forward" if "shape" in str(error) else ""
+    return f"Function {node.name()} returned an invalid gradient at index {i} - {error}{way}"
 
 
 cdef int _meet(GraphTask task, Node child, object grad, bint owned, ArrayOps ops) except -1:

@@ -50,12 +50,13 @@ cdef object _checked_hook_result(ArrayOps ops, object hook, object old, object r
         new = ops.from_user(result)
     except TypeError as error:
         raise TypeError(f"expected Tensor, but hook returned '{type(result).__name__}' "
-                        f"(hook '{_hook_name(hook)}')") from error
+                        f"(hook '{_hook_name(hook)}'): return a gradient of the same shape, or None") from error
     a = ops.meta(old)
     b = ops.meta(new)
     if a.shape_tuple() != b.shape_tuple():
         raise RuntimeError(f"hook '{_hook_name(hook)}' has changed the size of value "
-                           f"(was {a.shape_tuple()} got {b.shape_tuple()})")
+                           f"(was {a.shape_tuple()} got {b.shape_tuple()}): "
+                           "return a gradient of the same shape, or None")
     if a.dtype != b.dtype:
         raise RuntimeError(f"hook '{_hook_name(hook)}' has changed the type of value (was {a.dtype} got {b.dtype})")
     if new is old:

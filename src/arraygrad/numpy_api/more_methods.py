@@ -1,7 +1,7 @@
 """The rest of ndarray's methods and attributes on Tensors: what NumPy code calls on its arrays now and then.
 
-May import: core.attributes, core.convert, core.exports, core.exposed_memory, core.tensor, core.inplace, cupy, notebook,
-overlaps, numpy. Those that work by way of NumPy's functions call them, so that each is defined once.
+May import: core.attributes, core.convert, core.exports, core.exposed_memory, core.tensor, core.inplace, engine.node,
+cupy, notebook, overlaps, numpy. Those that work by way of NumPy's functions call them, so that each is defined once.
 """
 
 import math
@@ -16,6 +16,7 @@ from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.inplace import is_scalar, read_apart
 from arraygrad.core.number_kinds import is_python, made_python
 from arraygrad.core.tensor import Tensor, apply_op, backend_of
+from arraygrad.engine.node import is_grad_enabled
 from arraygrad.namespaces.bind import contains_tensor
 from arraygrad.numpy_api import cupy
 from arraygrad.numpy_api.overlaps import refuse_overlap
@@ -27,6 +28,11 @@ __all__ = ["MORE"]
 def sort(self, axis=-1, kind=None, order=None, *, stable=None):
     """Sort in place along `axis`, ascending. Recorded."""
     axis = operator.index(axis)
+    if self.requires_grad and self.is_leaf and is_grad_enabled():
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation. (t.sort() sorts in place: "
+            "arraygrad.sort(t) is a sorted copy, arraygrad.argsort(t) has the places)"
+        )
     self[...] = numpy.sort(read_apart(self, (self,)), axis=axis, kind=kind, order=order, stable=stable)
 
 

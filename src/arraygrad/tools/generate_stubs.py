@@ -53,8 +53,9 @@ def stubs():
         init = folder / "__init__.py"
         if init.is_file() and "_namespace.build(" in init.read_text():
             found[f"{folder.name}/__init__.pyi"] = _library(folder.name)
-            found[f"{folder.name}/linalg.pyi"] = _extension("linalg", folder.name)
-            found[f"{folder.name}/fft.pyi"] = _extension("fft", folder.name)
+            for part in ("linalg", "fft"):
+                own = folder.name == "numpy"
+                found[f"{folder.name}/{part}.pyi"] = _extension(part, "numpy") if own else _same_as(f"arraygrad.{part}")
     interfaces = [f"arraygrad.{name}" for name in _INTERFACES]
     cythons = {"arraygrad._cyutility"}  # what Cython's own functions are in: nothing that anyone would import
     for name in sorted({*_compiled.NAMES, _compiled.__name__, *interfaces} - cythons):
@@ -81,13 +82,24 @@ _TYPING = (
 )  # fmt: skip
 
 
+# The namespace package that has nothing but the standard's names.
+_STANDARD = "array_api_strict"
+
+
+def _same_as(module):
+    """Stub of a module that has the names of another one, with the same types."""
+    return f"{GENERATED}from {module} import *\nfrom {module} import __all__ as __all__\n"
+
+
 def _library(name):
     """Stub of a namespace package: the same for every library, and what the package itself defines."""
     from arraygrad import numpy as sample
 
-    imports = {(f"arraygrad.{name}", part, part) for part in ("fft", "linalg")}
+    imports = {(f"arraygrad.{name}" if name == "numpy" else "arraygrad", part, part) for part in ("fft", "linalg")}
     names = [n for n in sample.__all__ if n not in ("fft", "linalg")]
     own = _own_functions(name, imports)
+    if name not in ("numpy", _STANDARD) and not own:
+        return _same_as(f"arraygrad.{_STANDARD}")
     text = f"__all__ = {_listing([*sample.__all__, *own])}\n\n" + _contents(sample, names, "_Tensor")
     text += "".join([f"{line}\n" for line in own.values()])
     return stub_text(imports, text + (_further(sample, "") if name == "numpy" else ""))

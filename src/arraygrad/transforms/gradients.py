@@ -52,6 +52,7 @@ from arraygrad.transforms.transformed import (
     accepts,
     chosen,
     exact,
+    flag,
     given_at_once,
     instead,
     one_by_one,
@@ -129,7 +130,7 @@ class _Evaluation(Transformed, Evaluated):
         """Have errors speak of `name`, the transform that the user called."""
         self._called = name
         positions = None if isinstance(self._which, Names) else self._which
-        self.prepare(name, self._f, positions, bool(self._options["has_aux"]), self._transform is value_and_grad)
+        self.prepare(name, self._f, positions, flag(name, self._options["has_aux"]), self._transform is value_and_grad)
         return self
 
     def track(self, args, kwargs):

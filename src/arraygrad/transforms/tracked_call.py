@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import struct
 import sys
 import warnings
@@ -106,6 +107,10 @@ _KNOW_NO_TENSOR = (
       "in a class that derives from it, in the place of numpy.ndarray.name(x, ...)")),
     ("Iterator operand is flagged as writeable, but is an object",
      "numpy.nditer takes no Tensor: loop over i in numpy.ndindex(x.shape), and write x[i] = value"),
+    ("it's not the same object as math.",
+     ("another process has a record of its own: let it compute its gradient by a transform and return that, or write "
+      "the loop in this process")),
+    ("ufunc 'bitwise_xor' not supported for the input types", "a power is x ** 2: ^ is for truth values and integers"),
     ("Supplied output array must be contiguous",
      "a generator writes into plain arrays alone: write what it gives, b[...] = rng.standard_normal(b.shape)"),
 )  # fmt: skip
@@ -116,6 +121,8 @@ _TAKES_NO_TENSOR = (
     "arraygrad.stop_gradient(x) is a constant, float(arraygrad.stop_gradient(x)) its number, "
     "numpy.asarray(arraygrad.stop_gradient(x)) its array"
 )
+# The error of a function that was given an argument of the transform.
+_OPTION = re.compile(r"got an unexpected keyword argument '(argnums|argnames|has_aux|adopt)'$")
 _PLAIN_TEXTS = (Exception.__str__, BaseException.__str__)  # of errors whose text is their first argument
 _OF_TYPES = (TypeError, AttributeError, NotImplementedError, struct.error, numpy.exceptions.DTypePromotionError)
 
@@ -272,6 +279,11 @@ class TrackedCall(TrackedCallBase):
         if way:
             raise TypeError(way) from error
         known = [what for sign, what in _KNOW_NO_TENSOR if sign in text]
+        option = _OPTION.search(text)
+        if option is not None:
+            given = f"{option[1]}={'1' if option[1] == 'argnums' else 'True' if option[1] != 'argnames' else repr('x')}"
+            self._say(error, text, [f"{option[1]} belongs to {self.name}: {self.name}(f, {given})(x)"])
+            return
         # That a Tensor lacks an attribute may be said by arraygrad, and no more than that.
         bare = isinstance(error, AttributeError) and text.endswith(repr(error.name))
         told = is_raised_by_us(error) and not bare

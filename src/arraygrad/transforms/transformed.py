@@ -15,7 +15,10 @@ import numpy
 from arraygrad.core.tensor import Tensor
 from arraygrad.transforms.tracked_call import TrackedCall, function_name
 
-__all__ = ["Names", "Transformed", "accepts", "chosen", "exact", "given_at_once", "instead", "one_by_one", "track_call"]
+__all__ = [
+    "Names", "Transformed", "accepts", "chosen", "exact", "flag", "given_at_once", "instead", "one_by_one",
+    "track_call",
+]  # fmt: skip
 
 
 class Transformed:
@@ -101,6 +104,14 @@ def given_at_once(name):
     """What to write where a transform was given the arguments of its function."""
     arguments = "x, vector" if name == "hvp" else "x"
     return f"{name}(f) is a function, which takes the arguments of f: {name}(f)({arguments})"
+
+
+def flag(name, has_aux):
+    """`has_aux` as a bool. Raises TypeError for what is none: an argument of the function, most often."""
+    if not isinstance(has_aux, (bool, int, numpy.bool_)):
+        kind = type(has_aux).__name__
+        raise TypeError(f"{name}: has_aux must be True or False, got {kind}; {given_at_once(name)}")
+    return bool(has_aux)
 
 
 @contextlib.contextmanager

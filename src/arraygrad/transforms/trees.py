@@ -41,6 +41,8 @@ def tree_map(function, tree, *others):
 
     Raises
     ------
+    TypeError
+        If `function` is none.
     ValueError
         If the structure of another tree differs.
 
@@ -52,6 +54,9 @@ def tree_map(function, tree, *others):
     >>> ag.tree_map(lambda p, g: p - 0.1 * g, params, gradient)
     {'w': [0.8, 1.9], 'b': 0.4, 'name': 'layer'}
     """
+    if not callable(function):
+        kind = type(function).__name__
+        raise TypeError(f"tree_map: the function comes first, tree_map(function, tree), got {kind}")
     leaves, structure = flatten(tree)
     columns = [leaves]
     for k, other in enumerate(others, 1):

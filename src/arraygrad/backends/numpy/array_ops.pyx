@@ -505,8 +505,16 @@ cdef class NumpyOps(Backend):
             If `device` is neither None nor "cpu".
         """
         if device is not None and device != "cpu":
-            raise ValueError(f"asarray: NumPy arrays live on device 'cpu', but got device={device!r}")
-        return np.asarray(obj, dtype=dtype)
+            raise ValueError(f"asarray: NumPy arrays live on device 'cpu', but got device={device!r}: make the Tensor "
+                             "of a CuPy array, or move it by arraygrad.to_backend(t, 'cupy')")
+        if dtype is None:
+            return np.asarray(obj)
+        try:
+            return np.asarray(obj, dtype=dtype)
+        except TypeError as error:
+            if type(dtype).__module__.partition(".")[0] == "numpy" or "interpret" not in str(error):
+                raise
+            raise TypeError(f"{error}: give a dtype of NumPy's, numpy.float32 or arraygrad.float32") from None
 
 
 # Gradients that have to be made to match
