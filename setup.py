@@ -223,31 +223,6 @@ def has_own_header(name: str) -> bool:
     return any(OWN_HEADER.search(path.read_text(encoding="utf-8")) for path in paths)
 
 
-# Modules that throw exceptions of C++, or lead one through a function. All others are compiled without the tables for
-# that, as a twentieth of a wheel is made of them. Whether that is so is asked of each object: see `compiled`.
-THROWS = {
-    *["arraygrad.adoption.bindings", "arraygrad.backends.cuda.prepared", "arraygrad.backends.numpy.arrangements"],
-    *["arraygrad.backends.numpy.contents", "arraygrad.backends.numpy.elementwise"],
-    *["arraygrad.backends.numpy.kernel_programs", "arraygrad.backends.numpy.linalg", "arraygrad.backends.numpy.loops"],
-    *["arraygrad.backends.numpy.ndarrays", "arraygrad.backends.numpy.reductions", "arraygrad.backends.numpy.shapes"],
-    *["arraygrad.backends.numpy.sines", "arraygrad.backends.numpy.stacks", "arraygrad.core.accumulators"],
-    "arraygrad.core.attributes",
-    *["arraygrad.core.calls", "arraygrad.core.exposed_memory", "arraygrad.core.number_lists"],
-    *["arraygrad.core.saved_tensor", "arraygrad.core.value", "arraygrad.core.write_protection"],
-    *["arraygrad.engine.engine", "arraygrad.engine.evaluate", "arraygrad.engine.graph_task", "arraygrad.engine.node"],
-    *["arraygrad.engine.numbers", "arraygrad.engine.sharing", "arraygrad.engine.streams"],
-    *["arraygrad.engine.thread_main", "arraygrad.engine.threads", "arraygrad.transforms.tracked_call_base"],
-}
-SYNCHRONOUS = ["-fno-asynchronous-unwind-tables"]
-# What an object names that throws, catches or cleans up: operator new, the library's own errors, landing pads.
-THROWING = re.compile(rb"_Zn[wa]m(?!RKSt9nothrow_t)|_ZSt\d+__throw|__cxa_|_Unwind_Resume|_ZSt9terminatev|_ZNSt")
-
-
-def is_own(module: Extension, source: str) -> bool:
-    """Whether a file is the module itself: KERNELS has the table's rules as another."""
-    return Path(source).stem == module.name.rpartition(".")[2]
-
-
 class Library(Extension):
     """The library of all modules: what it is linked with."""
 
@@ -451,9 +426,6 @@ class BuildExt(build_ext):
         """Compiles the modules that changed, several at a time, and links all."""
         for module in library.modules:  # before several threads would ask
             self.accepted(*size_flags(module))
-        if not (MSVC or DEBUG or SANITIZE):
-            self.accepted(*SYNCHRONOUS)
-            self.accepted(*SYNCHRONOUS, "-fno-exceptions")
         for copied in (BUILD / "cython").rglob("*.hpp"):  # Cython's own, which would hide a newer one
             copied.unlink()
         with ThreadPoolExecutor(self.parallel or 1) as executor:
@@ -485,38 +457,15 @@ class BuildExt(build_ext):
             (path,) = self.compiler.object_filenames([source], output_dir=self.build_temp)
             objects.append(path)
             if self.force or newer_group([source, *included(source, module.include_dirs)], path):
-                if MSVC or DEBUG or SANITIZE:
-                    self.compile_object(module, source, [])
-                elif is_own(module, source) and module.name in THROWS:
-                    self.compile_object(module, source, self.accepted(*SYNCHRONOUS))
-                elif not self.compiles_without_exceptions(module, source, path):
-                    self.compile_object(module, source, self.accepted(*SYNCHRONOUS))
+                self.compiler.compile(
+                    [source],
+                    output_dir=self.build_temp,
+                    macros=module.define_macros,
+                    include_dirs=module.include_dirs,
+                    debug=self.debug,
+                    extra_postargs=module.extra_compile_args + self.accepted(*size_flags(module)),
+                )
         return objects
-
-    def compile_object(self, module: Extension, source: str, options: list[str]) -> None:
-        """Compiles one file of a module, with more options than it has."""
-        self.compiler.compile(
-            [source],
-            output_dir=self.build_temp,
-            macros=module.define_macros,
-            include_dirs=module.include_dirs,
-            debug=self.debug,
-            extra_postargs=module.extra_compile_args + self.accepted(*size_flags(module)) + options,
-        )
-
-    def compiles_without_exceptions(self, module: Extension, source: str, path: str) -> bool:
-        """Compiles one file as C++ without exceptions. True if it may stay so: nothing that it names throws.
-
-        An exception that met a function without tables would end the process.
-        """
-        options = self.accepted(*SYNCHRONOUS, "-fno-exceptions")
-        if not options:
-            return False
-        try:
-            self.compile_object(module, source, options)
-        except CompileError:
-            return False
-        return not THROWING.search(Path(path).read_bytes())
 
     @functools.cache  # noqa: B019 (one command, which lives as long as the program)
     def accepted(self, *options: str) -> list[str]:

@@ -518,34 +518,6 @@ def test_the_library_in_place_has_names(build):
     assert "__pyx_pymod_exec_apply" in found
 
 
-def test_modules_that_throw_exist(build):
-    assert build.THROWS <= COMPILED
-    assert len(build.THROWS) < len(COMPILED) / 2
-
-
-@pytest.mark.parametrize(
-    ("body", "stays"),
-    [
-        ("int f(int x) { return g(x) + 1; }", True),
-        ("#include <new>\nint* f(int x) { return new (std::nothrow) int(x); }", True),
-        ("int* f(int x) { return new int(x); }", False),
-        ("#include <vector>\nvoid f(std::vector<int>& v, int x) { v.push_back(x); }", False),
-        ("int f(int x) { if (x) throw x; return x; }", False),
-        ("int f(int x) { try { return g(x); } catch (...) { return 0; } }", False),
-        ("int f(int x) { return g(x) }", False),  # does not compile in the other way either
-    ],
-)
-def test_what_throws_is_compiled_with_exceptions(command, build, monkeypatch, tmp_path, body, stays):
-    """Whatever the list of modules says: an exception that met a function without tables would end the process."""
-    monkeypatch.chdir(tmp_path)
-    Path("one.cpp").write_text(f"int g(int);\n{body}\n")
-    command.build_temp = "made"
-    module = build.Extension("of.nobody", ["one.cpp"], language="c++", extra_compile_args=["-std=c++17", "-O2", "-g0"])
-    if not command.accepted("-fno-asynchronous-unwind-tables", "-fno-exceptions"):
-        pytest.skip("a compiler without these options")
-    assert command.compiles_without_exceptions(module, "one.cpp", "made/one.o") is stays
-
-
 def test_sections_have_names_and_sizes(command, build, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     Path("one.cpp").write_text("".join(f"int f{k}(int x) {{ return {'+'.join(['x'] * k)}; }}\n" for k in (1, 90)))

@@ -36,7 +36,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "exceptions.hpp"
 #include "settled.hpp"
 
 namespace arraygrad {
@@ -186,7 +185,7 @@ static int track_below(PyObject* node) {
     if (!untracks) return 0;
     std::vector<PyObject*> found;
     std::unordered_set<PyObject*> seen;
-    ARRAYGRAD_TRY {
+    try {
         found.push_back(node);
         while (!found.empty()) {
             PyObject* one = found.back();
@@ -202,7 +201,7 @@ static int track_below(PyObject* node) {
                 if (PyList_GET_ITEM(more, i) != Py_None) found.push_back(PyList_GET_ITEM(more, i));
             }
         }
-    } ARRAYGRAD_CATCH(const std::bad_alloc&) {
+    } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
         return -1;
     }

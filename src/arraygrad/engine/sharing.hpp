@@ -46,8 +46,6 @@
 #include <xmmintrin.h>
 #endif
 
-#include "exceptions.hpp"
-
 namespace arraygrad {
 
 // Computes elements [start, start + n) and returns its error bits. Runs on any thread, without the GIL; raises nothing.
@@ -220,10 +218,10 @@ private:
         }
         if (s->not_before != Clock::time_point{} && Clock::now() < s->not_before) return false;
         Helper* h = nullptr;
-        ARRAYGRAD_TRY {
+        try {
             if (failing.load(std::memory_order_relaxed) > 0) {
                 failing--;
-                ARRAYGRAD_THROW(std::bad_alloc());
+                throw std::bad_alloc();
             }
             s->idle.reserve(s->helpers.size() + 1);     // so that nothing fails later
             s->helpers.reserve(s->helpers.size() + 1);
@@ -231,7 +229,7 @@ private:
             h->job = job;
             h->called_from = here();
             start(s, h);
-        } ARRAYGRAD_CATCH(...) {
+        } catch (...) {
             delete h;
             s->not_before = Clock::now() + PAUSE;
             return false;

@@ -30,8 +30,6 @@
 #include <new>
 #include <unordered_map>
 
-#include "exceptions.hpp"
-
 namespace arraygrad {
 
 inline std::atomic<std::uint64_t> sequence;      // the number of the node that was recorded last
@@ -62,10 +60,10 @@ class ObjectBlocks {
 public:
     bool add(PyObject* o) {                      // false: no memory
         const auto at = reinterpret_cast<std::uintptr_t>(o);
-        ARRAYGRAD_TRY {
+        try {
             Region* const region = find(at, true);
             region->bits[at >> 10 & 63] |= std::uint64_t(1) << (at >> 4 & 63);
-        } ARRAYGRAD_CATCH(const std::bad_alloc&) {
+        } catch (const std::bad_alloc&) {
             return false;
         }
         skew = at & 15;
