@@ -3,6 +3,7 @@
 May import: arraygrad, core, scipy._declare, scipy._guards, numpy, SciPy.
 """
 
+import functools
 import warnings
 
 import numpy as np
@@ -54,6 +55,27 @@ def real_points(a):
         "Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning, stacklevel=3
     )
     return ag.real(a)
+
+
+@functools.cache
+def _fitpack_casts():
+    """Whether FITPACK's functions take the real parts of complex numbers, as before SciPy 1.18, which refuses them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            interpolate.splev(np.array([0.5 + 0.0j]), (np.array([0.0, 0.0, 1.0, 1.0]), np.ones(4), 1))
+        except TypeError:
+            return False
+    return True
+
+
+def reals_of_fitpack(a):
+    """`real_points` of what FITPACK reads, where this SciPy casts it; otherwise SciPy's error."""
+    if np.asarray(raw(a)).dtype.kind == "c" and not _fitpack_casts():
+        raise TypeError(
+            "Cannot cast array data from dtype('complex128') to dtype('float64') according to the rule 'safe'"
+        )
+    return real_points(a)
 
 
 def refuse_narrow(name, nodes):

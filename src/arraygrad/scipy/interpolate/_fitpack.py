@@ -23,6 +23,7 @@ from arraygrad.scipy.interpolate._chapter import (
     floating,
     has_tensor,
     real_points,
+    reals_of_fitpack,
     shape_of,
 )
 from arraygrad.scipy.interpolate._collocation import (
@@ -84,7 +85,7 @@ def _splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, full_ou
             "choose, without full_output and per; a smoothing spline's knots depend on the data. A periodic spline "
             'that has one is make_interp_spline(x, y, k, bc_type="periodic")'
         )
-    y = real_points(y)
+    y = reals_of_fitpack(y)
     plain = interpolate.splrep(raw(x), raw(y), raw(w), raw(xb), raw(xe), k, task, s, raw(t))
     if recorded(x, w, t, xb, xe):
         n = plain[0].size - k - 1
@@ -103,14 +104,14 @@ def _splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, full_ou
 
 @CHAPTER.composition("splev", "x tck", DE_BOOR)
 def splev(x, tck, der=0, ext=0):
-    taken = real_points  # FITPACK's coefficients are real
+    taken = at_points = reals_of_fitpack
     if isinstance(tck, BSpline) or hasattr(tck, "tck"):
-        tck, taken = (tck.t, tck.c, tck.k), floating
+        tck, taken, at_points = (tck.t, tck.c, tck.k), floating, real_points
     t, c, k = tck
     t, k = knots_of(t), operator.index(k)
     if isinstance(c, list):
         return [splev(x, (t, part, k), der, ext) for part in c]
-    points = real_points(x)
+    points = at_points(x)
     flat = ag.reshape(points, (-1,))
     first, last = t[k], t[-k - 1]
     values = np.asarray(raw(flat))
@@ -273,7 +274,7 @@ class RectBivariateSpline(Interpolant):
     def __call__(self, x, y, dx=0, dy=0, grid=True):
         if self._is_plain(x, y):
             return self._plain(x, y, dx, dy, grid)
-        x, y = real_points(x), real_points(y)
+        x, y = reals_of_fitpack(x), reals_of_fitpack(y)
         if not grid:
             return self.ev(x, y, dx, dy)
         rows = self._weights(0, ag.reshape(x, (-1,)), dx)
@@ -284,7 +285,7 @@ class RectBivariateSpline(Interpolant):
         """Values at pairs of coordinates."""
         if self._is_plain(xi, yi):
             return self._plain.ev(xi, yi, dx, dy)
-        xi, yi = ag.broadcast_arrays(real_points(xi), real_points(yi))
+        xi, yi = ag.broadcast_arrays(reals_of_fitpack(xi), reals_of_fitpack(yi))
         rows = self._weights(0, ag.reshape(xi, (-1,)), dx)
         columns = self._weights(1, ag.reshape(yi, (-1,)), dy)
         return ag.reshape(ag.sum(ag.matmul(rows, self._c) * columns, axis=1), shape_of(xi))

@@ -32,6 +32,7 @@ from arraygrad.scipy.interpolate._chapter import (
     floating,
     has_tensor,
     real_points,
+    reals_of_fitpack,
     shape_of,
 )
 from arraygrad.scipy.interpolate._collocation import chords, knots_of, recorded, settled
@@ -84,10 +85,10 @@ def _splint(a, b, tck, full_output=0):
     if full_output:
         raise NotDifferentiable("arraygrad.scipy.interpolate.splint: full_output=0 has derivatives")
     low, high = t[k], t[-k - 1]  # the spline is zero outside
-    whole = BSpline(t, real_points(c), k).antiderivative()
+    whole = BSpline(t, reals_of_fitpack(c), k).antiderivative()
     ends = []
     for end in (a, b):
-        end = real_points(end)
+        end = reals_of_fitpack(end)
         value = np.asarray(raw(end))
         ends.append(whole(between(end, value, low, high)))
     return ends[1] - ends[0]
@@ -96,7 +97,7 @@ def _splint(a, b, tck, full_output=0):
 @CHAPTER.composition("spalde", "x tck", DE_BOOR)
 def _spalde(x, tck):
     t, c, k, _ = _split("spalde", tck)
-    points = real_points(x)
+    points = reals_of_fitpack(x)
     found = ag.stack([splev(points, (t, c, k), nu) for nu in range(k + 1)], axis=-1)
     return found if points.ndim == 0 else [found[i] for i in range(shape_of(points)[0])]
 
@@ -125,7 +126,7 @@ def _insert(x, tck, m=1, per=0):
 @CHAPTER.composition("sproot", "tck", IMPLICIT)
 def _sproot(tck, mest=10):
     t, c, k, _ = _split("sproot", tck)
-    c = real_points(c)
+    c = reals_of_fitpack(c)
     places = interpolate.sproot((raw(t), np.concatenate([np.asarray(raw(c)), np.zeros(k + 1)]), k), mest)
     return spline_zeros(places, t, ag.asarray(c), k)
 

@@ -22,6 +22,7 @@ from arraygrad.scipy.interpolate._chapter import (
     constant_only,
     floating,
     real_points,
+    reals_of_fitpack,
     shape_of,
 )
 from arraygrad.scipy.interpolate._collocation import basis, interpolating, knots_of, lowered, not_a_knot, recorded
@@ -147,8 +148,8 @@ class NdPPoly(Interpolant):
 def _bisplev(x, y, tck, dx=0, dy=0):
     tx, ty, c, kx, ky = tck
     tx, ty, kx, ky = knots_of(tx), knots_of(ty), operator.index(kx), operator.index(ky)
-    x, y = (real_points(v) for v in (x, y))
-    found = _on_grid(tx, ty, real_points(c), kx, ky, ag.reshape(x, (-1,)), ag.reshape(y, (-1,)), dx, dy)
+    x, y = (reals_of_fitpack(v) for v in (x, y))
+    found = _on_grid(tx, ty, reals_of_fitpack(c), kx, ky, ag.reshape(x, (-1,)), ag.reshape(y, (-1,)), dx, dy)
     m, n = shape_of(found)
     return found if m > 1 else ag.reshape(found, (n,) if n > 1 else ())
 
@@ -209,7 +210,7 @@ class _Surface(Interpolant):
         dx, dy = further.get("dtheta", dx), further.get("dphi", dy)
         if self._is_plain(x, y):
             return self._plain(x, y, dx, dy, grid)
-        x, y = real_points(x), real_points(y)
+        x, y = reals_of_fitpack(x), reals_of_fitpack(y)
         self._plain(np.asarray(raw(x)), np.asarray(raw(y)), dx, dy, grid)  # SciPy's own checks
         if not grid:
             return self.ev(x, y, dx, dy)
@@ -220,7 +221,7 @@ class _Surface(Interpolant):
         """Values at pairs of coordinates."""
         if self._is_plain(xi, yi):
             return self._plain.ev(xi, yi, dx, dy)
-        xi, yi = ag.broadcast_arrays(real_points(xi), real_points(yi))
+        xi, yi = ag.broadcast_arrays(reals_of_fitpack(xi), reals_of_fitpack(yi))
         pair = [ag.reshape(xi, (-1,)), ag.reshape(yi, (-1,))]
         table = _table(self._tx, self._ty, self._c, self._kx, self._ky)
         found = products([self._tx, self._ty], [self._kx, self._ky], table, pair, [dx, dy], clipped=True)
