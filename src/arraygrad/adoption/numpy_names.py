@@ -46,7 +46,7 @@ from arraygrad.numpy_api.arrays import ARRAYS, Joined, fromiter, holds_tensors, 
 from arraygrad.numpy_api.handlers import is_of_python
 from arraygrad.numpy_api.loops import Broadcast, Enumerated
 from arraygrad.numpy_api.rearranging import Vectorize, as_strided, asarray_chkfinite, require
-from arraygrad.numpy_api.records import fromarrays
+from arraygrad.numpy_api.records import fromarrays, of_rows
 
 __all__ = ["CREATION", "install", "made_over", "module_of"]
 
@@ -219,7 +219,9 @@ def _from_data(function):
         if isinstance(data, list | tuple):
             try:
                 if has_tensor(data):
-                    return ours(*args, **kwargs)
+                    dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
+                    records = of_rows(data, dtype) if dtype is not None and numpy.dtype(dtype).names else None
+                    return ours(*args, **kwargs) if records is None else records
                 made = function(*args, **kwargs)
             except (TypeError, ValueError) as error:
                 args, kwargs = asked_again(error, args, kwargs)
@@ -404,6 +406,20 @@ class _Enumerated(Enumerated):
         return super().__new__(cls, gathered(arr)) if makes_tensors() else numpy.ndenumerate(arr)
 
 
+def _from_rows(real):
+    """numpy.rec.fromrecords and numpy.rec.array: of a list of tuples with Tensors, records of its columns."""
+
+    @functools.wraps(real)
+    def made(rows, *args, **kwargs):
+        if not makes_tensors() or not isinstance(rows, list) or not has_tensor(rows):
+            return real(rows, *args, **kwargs)
+        if not all(isinstance(row, tuple) and len(row) == len(rows[0]) for row in rows):
+            return real(rows, *args, **kwargs)
+        return _fromarrays([list(column) for column in zip(*rows, strict=True)], *args, **kwargs)
+
+    return made
+
+
 @functools.wraps(numpy.rec.fromarrays)
 def _fromarrays(arrayList, *args, **kwargs):
     arrays = [gathered(a) for a in arrayList] if makes_tensors() else arrayList
@@ -492,6 +508,8 @@ def install():
     stand_in(numpy.block, _array_of(numpy.block))
     stand_in(numpy.poly1d, EitherClass(numpy.poly1d, _poly1d))
     stand_in(numpy.rec.fromarrays, _fromarrays)
+    stand_in(numpy.rec.fromrecords, _from_rows(numpy.rec.fromrecords))
+    stand_in(numpy.rec.array, _from_rows(numpy.rec.array))
     stand_in(numpy.broadcast, EitherClass(numpy.broadcast, _Broadcast))
     stand_in(numpy.ndenumerate, EitherClass(numpy.ndenumerate, _Enumerated))
     for joined, columns in ((numpy.r_, False), (numpy.c_, True)):

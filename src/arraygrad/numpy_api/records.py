@@ -1,16 +1,17 @@
-"""Records of Tensors: numpy.rec.fromarrays of arrays of which some are recorded.
+"""Records of Tensors: numpy.rec.fromarrays of arrays of which some are recorded, and arrays of tuples with Tensors.
 
-May import: core.tensor, numpy_api.functions, numpy.
+May import: core.constructors, core.tensor, numpy_api.functions, numpy.
 
 Guarded by tests/numpy_api/test_records.py.
 """
 
 import numpy
 
+from arraygrad.core.constructors import asarray
 from arraygrad.core.tensor import Tensor
 from arraygrad.numpy_api.functions import plain_values
 
-__all__ = ["Records", "fromarrays"]
+__all__ = ["Record", "Records", "fromarrays", "of_rows"]
 
 
 class Records:
@@ -70,6 +71,9 @@ class Records:
             return self._fields[key]
         if isinstance(key, list) and all(isinstance(one, str) for one in key):
             return Records({name: self[name] for name in key})
+        places = key if isinstance(key, tuple) else (key,)
+        if len(places) == self.ndim and all(isinstance(one, _INTEGERS) and not isinstance(one, bool) for one in places):
+            return Record({name: field[(*places, ...)] for name, field in self._fields.items()})
         return Records({name: field[key] for name, field in self._fields.items()})
 
     def __setitem__(self, key, value):
@@ -99,6 +103,53 @@ class Records:
         return f"<arraygrad records {fields}>"
 
 
+class Record(Records):
+    """One of them: a view, as in NumPy. What is read of it are scalars."""
+
+    def __len__(self):
+        return len(self._fields)
+
+    def __iter__(self):
+        return (field[()] for field in self._fields.values())
+
+    def __getattr__(self, name):
+        return super().__getattr__(name)[()]
+
+    def _name(self, key):
+        return list(self._fields)[key] if isinstance(key, _INTEGERS) else key
+
+    def __getitem__(self, key):
+        found = super().__getitem__(self._name(key))
+        return found if isinstance(found, Records) else found[()]
+
+    def __setitem__(self, key, value):
+        name = self._name(key)
+        if name not in self._fields:
+            raise ValueError(f"no field of name {name}")
+        self._fields[name][...] = value
+
+    def item(self):
+        """The fields as a tuple."""
+        return tuple(self)
+
+
+_INTEGERS = (int, numpy.integer)
+
+
+def of_rows(rows, dtype):
+    """numpy.array(rows, dtype) of tuples, some with Tensors, and a dtype with fields; None of other rows.
+
+    `Records` where one of the Tensors requires grad, else an array of NumPy.
+    """
+    if not isinstance(rows, list) or not all(type(row) is tuple for row in rows):
+        return None
+    dtype = numpy.dtype(dtype)
+    plain = numpy.array([tuple(map(plain_values, row)) for row in rows], dtype)  # which checks
+    if not any(isinstance(x, Tensor) and x.requires_grad for row in rows for x in row):
+        return plain
+    return fromarrays([[row[i] for row in rows] for i in range(len(dtype.names))], dtype=plain.dtype)
+
+
 def fromarrays(arrays, dtype=None, shape=None, formats=None, names=None, titles=None, aligned=False, byteorder=None):
     """numpy.rec.fromarrays of arrays and Tensors: `Records` of copies."""
     plain = numpy.rec.fromarrays(
@@ -108,6 +159,8 @@ def fromarrays(arrays, dtype=None, shape=None, formats=None, names=None, titles=
     fields = {}
     for name, array in zip(plain.dtype.names, arrays, strict=True):
         kind = plain.dtype[name]
+        if isinstance(array, (list, tuple)) and any(isinstance(x, Tensor) for x in array):
+            array = asarray(array)
         if not isinstance(array, Tensor):
             fields[name] = plain[name].copy()
             continue
