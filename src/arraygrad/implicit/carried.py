@@ -28,6 +28,7 @@ Guarded by tests/implicit/test_work_arrays.py and test_what_calls_leave.py.
 import collections
 import dis
 import functools
+import sys
 import types
 
 import numpy
@@ -133,7 +134,11 @@ def _makes(steps, at):
 
 def _calls_by_name(steps, at):
     """Whether f(*args) has no keywords, and `f` is a variable, as a function that hands its arguments on has it."""
-    start = None if steps[at].arg & 1 else start_of(steps, at)
+    if sys.version_info >= (3, 14):  # there is always something in the place of keywords
+        at -= 1
+        start = start_of(steps, at) if steps[at].opname == "PUSH_NULL" else None
+    else:
+        start = None if steps[at].arg & 1 else start_of(steps, at)
     if not start:
         return False
     called = steps[start - 1]
