@@ -123,10 +123,12 @@ def _makes(steps, at):
     """Whether an instruction makes a list, or calls one of the `_MAKERS` of NumPy."""
     if steps[at].opname in ("BUILD_LIST", "LIST_EXTEND"):
         return True
+    if steps[at].opname not in ("CALL", "CALL_KW"):
+        return False
     start = at
-    for _ in range(steps[at].arg if steps[at].opname == "CALL" else 0):
+    for _ in range(steps[at].arg):
         start = start_of(steps, start) if start else None
-    if not start or start < 2 or steps[at].opname != "CALL":
+    if not start or start < 2:
         return False
     function, module = steps[start - 1], steps[start - 2]
     return function.argval in _MAKERS and module.opname == "LOAD_GLOBAL" and module.argval in ("np", "numpy")
