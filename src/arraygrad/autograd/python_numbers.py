@@ -469,10 +469,7 @@ def store_refused(t):
     text = f"{at}: a Tensor that requires grad can't be written into a plain array, whose memory holds no gradient: "
     dtype = getattr(at.target, "dtype", None)
     if getattr(dtype, "names", None) is not None:
-        text += (
-            "the array is structured, and such a one has no recordable form: use one array for each field, or records "
-        )
-        text += "that are made of them, numpy.rec.fromarrays([x, v], names='x, v')."
+        text += "the array is structured: use one array for each field, or numpy.rec.fromarrays([x, v], names='x, v')."
         return _known(followed_by(t), TypeError(text))
     if getattr(dtype, "kind", "f") not in "fc":
         text += f"the array has dtype {dtype}, which has no gradient: make it with a floating-point dtype. "

@@ -28,6 +28,7 @@ Guarded by tests/implicit/test_work_arrays.py and test_what_calls_leave.py.
 import collections
 import dis
 import functools
+import sys
 import types
 
 import numpy
@@ -122,10 +123,12 @@ def _makes(steps, at):
     """Whether an instruction makes a list, or calls one of the `_MAKERS` of NumPy."""
     if steps[at].opname in ("BUILD_LIST", "LIST_EXTEND"):
         return True
+    if steps[at].opname not in ("CALL", "CALL_KW"):
+        return False
     start = at
-    for _ in range(steps[at].arg if steps[at].opname == "CALL" else 0):
+    for _ in range(steps[at].arg):
         start = start_of(steps, start) if start else None
-    if not start or start < 2 or steps[at].opname != "CALL":
+    if not start or start < 2:
         return False
     function, module = steps[start - 1], steps[start - 2]
     return function.argval in _MAKERS and module.opname == "LOAD_GLOBAL" and module.argval in ("np", "numpy")
@@ -133,7 +136,11 @@ def _makes(steps, at):
 
 def _calls_by_name(steps, at):
     """Whether f(*args) has no keywords, and `f` is a variable, as a function that hands its arguments on has it."""
-    start = None if steps[at].arg & 1 else start_of(steps, at)
+    if sys.version_info >= (3, 14):  # there is always something in the place of keywords
+        at -= 1
+        start = start_of(steps, at) if steps[at].opname == "PUSH_NULL" else None
+    else:
+        start = None if steps[at].arg & 1 else start_of(steps, at)
     if not start:
         return False
     called = steps[start - 1]

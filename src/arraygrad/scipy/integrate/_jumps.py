@@ -28,7 +28,7 @@ from arraygrad.implicit.ivp import _Problem
 from arraygrad.implicit.ivp import noted as noting_steps
 from arraygrad.scipy._declare import raw
 
-__all__ = ["Checked", "Jumps", "Steps", "noted"]
+__all__ = ["Checked", "Jumps", "Steps", "direct_of", "noted"]
 
 ADVICE = (
     "Split the integration at the jump: a terminal event finds its place, sol.t[-1] and sol.y[:, -1] are "
@@ -87,13 +87,11 @@ class Steps:
                 return found
 
             return noted, True, ()
-        now, args, self._changed, self.bare = (
-            right_side.parts(self._times[0], self._values[0]) if directly else (right_side, (), None, False)
+        now, order, args, self._changed, self.bare = (
+            direct_of(right_side, self._times[0], self._values[0]) if directly else (right_side, True, (), None, False)
         )
-        inner = getattr(now, "of_swapped", None)
-        swapped = inner is not None and self._changed is None  # a copy's attribute is that of the function
-        self._noted = NotedCalls(inner if swapped else now, self.size, swapped, self.way < 0.0)
-        return self._noted, not swapped, tuple(args)
+        self._noted = NotedCalls(now, self.size, not order, self.way < 0.0)
+        return self._noted, order, args
 
     def plain(self):
         """Whether all that was noted are arrays of NumPy, or lists and tuples of numbers, of what changes nothing."""
@@ -178,6 +176,14 @@ class Steps:
         if last < _COARSE:
             found = found[:2] + [(ends[i], ends[min(i + 4, last)]) for i in range(0, last, 4)]
         return found
+
+
+def direct_of(right_side, t, y):
+    """What `right_side.parts` gives as odeint takes it: (function, its order, further arguments, changed, bare)."""
+    now, args, changed, bare = right_side.parts(t, y)
+    inner = getattr(now, "of_swapped", None)
+    swapped = inner is not None and changed is None  # a copy's attribute is that of the function
+    return inner if swapped else now, not swapped, tuple(args), changed, bare
 
 
 class _Solved(dict):
