@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="SciPy, which is optional, is not installed")
 
-from scipy import optimize
+from scipy import integrate, optimize, stats
 
 import arraygrad as ag
 
@@ -58,3 +58,31 @@ def test_a_solver_keeps_the_dtypes_of_the_plain_call(name, dtype):
     assert gradient.dtype == dtype
     wide = ag.grad(lambda a: np.sum(solve(a, np.ones(2))))(np.array([2.0, 3.0]))
     np.testing.assert_allclose(gradient, wide, rtol=2e-3, atol=2e-3)
+
+
+CDF = stats.norm.cdf
+RESULTS = {
+    "ks_1samp": lambda a: stats.ks_1samp(a, CDF),
+    "ks_1samp, less": lambda a: stats.ks_1samp(a, CDF, alternative="less", method="asymp"),
+    "kstest": lambda a: stats.kstest(a, CDF, method="approx"),
+    "qmc_quad": lambda a: integrate.qmc_quad(
+        lambda x: np.exp(-x[0] * x[1]), a, a + 1, n_points=16, n_estimates=3, qrng=stats.qmc.Halton(2, rng=3)),
+    "qmc_quad of a wide function": lambda a: integrate.qmc_quad(
+        lambda x: np.exp(-x[0] * np.float64(0.3)), a[:1], a[1:], n_points=16, qrng=stats.qmc.Halton(1, rng=3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", RESULTS)
+def test_each_part_of_a_result_keeps_the_dtype_of_the_plain_call(name, dtype):
+    a = np.array([0.3, 0.8], dtype)
+    expected = RESULTS[name](a)[:2]
+    found = ag.adopt(RESULTS[name])(ag.tensor(a, requires_grad=True))[:2]
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one.numpy(), other, rtol=1e-6)
+    parts = [ag.grad(lambda a, i=i: RESULTS[name](a)[i], adopt=True) for i in range(2)]
+    for part in parts:
+        low, high = part(a), part(a.astype(np.float64))
+        assert low.dtype == dtype
+        np.testing.assert_allclose(low, high, rtol=1e-4, atol=1e-5)

@@ -24,6 +24,7 @@ LAWS = {
     "exponential": ("scale",), "rayleigh": ("scale",), "lognormal": ("mean", "sigma"), "weibull": ("a",),
     "pareto": ("a",), "gamma": (None, "scale"), "uniform": (None, "high"),
 }  # fmt: skip
+HEAVY = ("pareto", "weibull", "lognormal", "rvs")  # of numbers near 1e8 a cosine turns within a step of differences
 MOVES = (
     "{}.choice(x, 4)", "{}.choice(x, 2, replace=False)", "{}.permutation(x * x)",
     "{}.permutation(np.outer(x, x))[0]", "{}.choice(x)", "shuffled({}, [x[0], x[1] * x[2], x[2]])",
@@ -62,7 +63,10 @@ def draw(rng):
             drawn = one_of(rng, MOVES).format(generator)
         else:
             drawn = f"stats.{one_of(rng, ('norm', 'expon', 'cauchy'))}.rvs(x[0], x[1], size=3, random_state={seed})"
-        lines.append(f"    total = total + np.sum({one_of(rng, ('np.cos', 'np.square', 'np.tanh'))}({drawn}))")
+        function = one_of(rng, ("np.cos", "np.square", "np.tanh"))
+        if function == "np.cos" and any(f".{name}(" in drawn for name in HEAVY):
+            function = "np.arctan"
+        lines.append(f"    total = total + np.sum({function}({drawn}))")
     text = f"def f(x):\n{chr(10).join(lines)}\n    return total + {generator}.normal() * x[0]\n"
     file = f"drawn_{seed}_{abs(hash(text))}.py"
     whole = HEAD + text

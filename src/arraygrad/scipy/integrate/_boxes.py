@@ -220,8 +220,11 @@ def _qmc_quad(func, a, b, *, n_estimates=8, n_points=1024, qrng=None, log=False)
     volume = ag.prod(ag.broadcast_to(size, low.shape))
     found = ag.stack([volume * ag.mean(ag.asarray(values)) for _, values in calls])
     error = ag.std(found, correction=1) / np.sqrt(n_estimates)
-    return type(result)(*[like_plain(at_value(*pair), pair[1]) for pair in zip((ag.mean(found), error), result,
-                                                                               strict=True)])  # fmt: skip
+    parts = []
+    for t, plain in zip((ag.mean(found), error), result, strict=True):
+        t = ag.astype(t, np.asarray(plain).dtype)  # SciPy computes in the precision of the limits
+        parts.append(like_plain(at_value(t, plain), plain))
+    return type(result)(*parts)
 
 
 def _tensor(limits):
