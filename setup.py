@@ -523,15 +523,21 @@ SHOWN = "{ global: PyInit_*; local: *; };\n"
 
 def order_of_sections(objects: list[str]) -> Path:
     """A list of sections: functions that Cython writes into many modules or for many types, by their names, and then
-    what is seldom called, wrappers first, by size: functions of one length are often alike."""
+    what is seldom called, by size, as what is of one length is often alike: wrappers, other functions, and the parts of
+    functions that are called more often."""
     found: set[bytes] = set()
-    seldom: dict[bytes, int] = {}
+    sizes: dict[bytes, int] = {}
     for path in objects:
         data = Path(path).read_bytes()
         found.update(UTILITY_SECTION.findall(data))
-        seldom.update({name: size for name, size in sections(data) if name.startswith(b".text.unlikely.")})
-    names = sorted(found, key=section_key)
-    names += sorted(seldom.keys() - found, key=lambda name: (b"__pyx_pw_" not in name, seldom[name], name))
+        sizes.update(sections(data))
+
+    def seldom_key(name: bytes) -> tuple[bool, bool, int, bytes]:
+        is_part = name.replace(b".unlikely", b"", 1) in sizes
+        return is_part, b"__pyx_pw_" not in name, sizes[name], name
+
+    seldom = {name for name in sizes if name.startswith(b".text.unlikely.")} - found
+    names = sorted(found, key=section_key) + sorted(seldom, key=seldom_key)
     return write("sections.txt", "".join(f"{name.decode()}\n" for name in names))
 
 
