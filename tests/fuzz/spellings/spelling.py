@@ -365,9 +365,13 @@ def _compare(
     if np.isnan(ours) and (not finite or (spelling.anywhere and spelling.may_be_nan)):
         counts.undecided += 1  # it says so itself
         return
+    if low and not np.isfinite(ours) and abs(expected) > float(np.finfo(np.float32).max):
+        counts.undecided += 1  # single precision holds no such slope, and says so
+        return
     if not np.isfinite(expected) or error > 1e-4 * max(size if np.isfinite(size) else 0.0, abs(expected), 1e-3):
         counts.undecided += 1
         return
+    size = size if np.isfinite(size) else abs(expected)  # an infinite slope is near no other
     if not abs(ours - expected) <= rtol * max(size, 1e-2) + 10 * error:
         if linear and not linear():
             counts.undecided += 1

@@ -50,6 +50,17 @@ def test_the_comparison_sees(lie):
     assert caught.value.what == what
 
 
+def _steep(x):
+    return x + ag.sqrt(x - ag.stop_gradient(x))
+
+
+def test_the_comparison_sees_an_infinite_slope_in_single_precision():
+    spelling = Spelling("f(x)", _steep, np.positive, (np.asarray([0.3, 1.2], np.float32),))
+    with pytest.raises(Mismatch) as caught:
+        check(spelling)
+    assert caught.value.what == "gradient"
+
+
 def test_what_may_be_refused_is_counted():
     counts = Counts()
 
