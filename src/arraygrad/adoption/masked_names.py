@@ -25,6 +25,7 @@ Guarded by tests/adoption/test_masked_arrays.py and test_masked_arrays_without_m
 import functools
 import operator
 import types
+from collections.abc import Callable
 
 import numpy
 import numpy.ma
@@ -496,7 +497,7 @@ _OF_ELEMENTS = frozenset(
 )  # fmt: skip
 _NAMES_OF_ELEMENTS = frozenset("power clip around round conjugate conj where real imag".split())
 _SHARING = frozenset(("array", "MaskedArray", "asarray", "asanyarray"))
-_MAKERS = set()  # functions of `_of_data` that take the data as it is
+_MAKERS: set = set()  # functions of `_of_data` that take the data as it is
 
 
 # -- the functions of numpy.ma -----------------------------------------------------------------------------------------
@@ -513,6 +514,14 @@ def _made_of(data, copied=False, dtype=None, copy=None, **kwargs):
     return found
 
 
+def _of_array(data, dtype=None, copy=False, *args, **kwargs):
+    return _made_of(data, copy, dtype)
+
+
+def _of_class(data=None, mask=False, dtype=None, copy=False, *args, **kwargs):
+    return _made_of(data, copy, dtype)
+
+
 def _of_data(name):
     """What a function of numpy.ma computes of the data; None where it is not known (3)."""
     maker = None
@@ -523,9 +532,9 @@ def _of_data(name):
     elif name in ("asarray", "asanyarray"):
         maker = lambda a, dtype=None, order=None: _made_of(a, dtype=dtype)
     elif name == "array":
-        maker = lambda data, dtype=None, copy=False, *args, **kwargs: _made_of(data, copy, dtype)
+        maker = _of_array
     elif name == "MaskedArray":
-        maker = lambda data=None, mask=False, dtype=None, copy=False, *args, **kwargs: _made_of(data, copy, dtype)
+        maker = _of_class
     if maker is not None:
         _MAKERS.add(maker)
         return maker
@@ -541,7 +550,7 @@ def _as_masked(x):
 
 
 # What the object itself answers.
-_OF_ITSELF = {
+_OF_ITSELF: dict[str, Callable] = {
     "compressed": lambda x: _as_masked(x).compressed(),
     "filled": lambda a, fill_value=None: _as_masked(a).filled(fill_value),
     "getdata": lambda a, subok=True: _data(_as_masked(a)),

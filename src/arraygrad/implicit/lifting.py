@@ -208,7 +208,7 @@ class _Changing(_Reading):
         super().__init__(name, f, tensors)
         self.elsewhere, self.carried = elsewhere, carried
 
-    plainly = None
+    plainly = None  # type: ignore[assignment]  # it is looked at in each call
 
     def __call__(self, *given):
         n = len(given) - len(self.tensors)
