@@ -33,7 +33,7 @@ def page(chapter: str) -> str:
         owner, _, method = rest.rpartition(".")
         if first == chapter and owner in objects:
             methods[owner].append((method, rule))
-        elif first == chapter and rest not in objects:
+        elif first == chapter:
             functions[rest] = rule
     lines = [f"# arraygrad.scipy.{chapter}", ""]
     lines += [f"Parameters, results and errors are those of [scipy.{chapter}]({MANUAL}/{chapter}.html).", ""]

@@ -47,6 +47,24 @@ def test_gradients_go_back_over_implicit_steps(stages, m, n, size):
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("where", [0, 1, 2])
+@pytest.mark.parametrize("what", [np.nan, np.inf])
+def test_jacobians_that_are_not_finite_give_nan_as_lapack_does(what, where):
+    rng, tableau = random(where), collocation._radau(3)
+    jac = rng.standard_normal((1, 3, 2, 2))
+    jac[0, where, 1, 0] = what
+    given = [np.array([0.3]), jac, rng.standard_normal(2), rng.standard_normal((1, 2)), rng.standard_normal((1, 3, 2))]
+    with np.errstate(all="ignore"):
+        p, stages = step_kernels.carried(tableau.a, tableau.whole, True, *given)
+    assert np.isnan(p).any()
+    assert np.isnan(stages).any()
+
+
+def test_a_singular_step_is_refused():
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        step_kernels.carried([[1.0]], [1.0], True, [1.0], np.ones((1, 1, 1, 1)), [1.0], [[0.0]], [[[0.0]]])
+
+
 @pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize("m", [0, 1, 7])
 @pytest.mark.parametrize("way", [1.0, -1.0])

@@ -131,7 +131,7 @@ cdef int check(function, TensorBase t) except -1:
     return 0
 
 
-cdef bint in_rows(TensorBase t) except -1:
+cpdef bint in_rows(TensorBase t) except -1:
     """Whether it is a number in each of several rows: Note [Small programs] in program/values.py."""
     return type(t.value.raw) is not array_type and t.value.meta.size == 1 and hasattr(t.value.raw, "numbers")
 

@@ -43,7 +43,7 @@ from arraygrad.core.tensor import Tensor
 
 __all__ = ["Masked", "install"]
 
-# What numpy has under the same name and numpy.ma computes of the data, where nothing is masked (3).
+# What numpy has under the same name and numpy.ma computes of the data, where nothing is masked (4).
 _NAMESAKES = frozenset(
     """
     abs absolute add all alltrue any arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort around
@@ -504,7 +504,7 @@ _MAKERS: set = set()  # functions of `_of_data` that take the data as it is
 
 
 def _made_of(data, copied=False, dtype=None, copy=None, **kwargs):
-    """The data of what makes a masked array: the mask, which holds nothing, and what it fills do not matter."""
+    """The data of what makes a masked array: its mask and what it fills are numpy.ma's own answer."""
     data = _all_parts(data)
     found = data if isinstance(data, Tensor) else asarray(data)
     if dtype is not None:
@@ -523,7 +523,7 @@ def _of_class(data=None, mask=False, dtype=None, copy=False, *args, **kwargs):
 
 
 def _of_data(name):
-    """What a function of numpy.ma computes of the data; None where it is not known (3)."""
+    """What a function of numpy.ma computes of the data; None where it is not known (4)."""
     maker = None
     if name == "masked_where":
         maker = lambda condition, a, copy=True: _made_of(a, copy)

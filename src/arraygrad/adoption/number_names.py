@@ -37,6 +37,7 @@ from arraygrad.adoption.builtin_answers import (
     given_as_float,
     hasattr_,
     hash_,
+    in_rows,
     isinstance_,
     made_float,
     number_of,
@@ -64,14 +65,13 @@ def _number(x):
     return number_of(x) if isinstance(x, Tensor) else x
 
 
-def _in_rows(args):
-    """Whether an argument is a Tensor over an array of several rows."""
-    return any(isinstance(x, Tensor) and hasattr(x.array, "numbers") for x in args)
+def _in_rows(x):
+    return isinstance(x, Tensor) and in_rows(x)
 
 
 def _numbers(x):
     """The numbers that the real call is given in the place of an argument: one, or that of each row."""
-    return x.array.numbers() if _in_rows((x,)) else [_number(x)]
+    return x.array.numbers() if _in_rows(x) else [_number(x)]
 
 
 def _called_in_rows(real, args, kwargs):
@@ -105,14 +105,14 @@ def _of_several(real, rule):
             try:
                 return real(*args, **kwargs)
             except TypeError as error:
-                if not _in_rows(args):
+                if not any(map(_in_rows, args)):
                     return function(*numbers_held(error, args, is_on()), **kwargs)
         if any(isinstance(x, Tensor) and x.requires_grad and not stays(x) for x in args):
             return real(*args, **kwargs)  # which refuses it
         try:
             plain = real(*[_number(x) for x in args], **kwargs)
         except TypeError as error:
-            if not _in_rows(args):
+            if not any(map(_in_rows, args)):
                 return function(*numbers_held(error, args, is_on()), **kwargs)
             plain = _called_in_rows(real, args, kwargs)
         if plain is NotImplemented:  # of a method of `float`: the other operand's class computes

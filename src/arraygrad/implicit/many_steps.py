@@ -23,7 +23,7 @@ from arraygrad.implicit import step_kernels
 from arraygrad.implicit.columns import NoForm, are_close, at_once, beside, read_by_point
 from arraygrad.implicit.common import directly, products
 from arraygrad.implicit.kept_programs import BESIDE, Keeper, derivatives
-from arraygrad.implicit.stores import running
+from arraygrad.implicit.stores import leaves_nothing, running
 
 __all__ = [
     "Calls", "NoForm", "Points", "added", "all_added", "beside_state", "carried", "gradients_of_steps", "jacobians",
@@ -82,8 +82,7 @@ class Noted:
 
     def calls_together(self, f):
         """Whether the right side may be called at many points at once: it stores nothing that others would find."""
-        stores = self._watch is not None and self._watch.stored and not getattr(f, "on_copies", False)
-        return self.together and not stores
+        return self.together and leaves_nothing(f, self._watch)
 
 
 class Calls:

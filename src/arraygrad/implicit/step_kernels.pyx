@@ -27,7 +27,10 @@ cdef object floats(object array):
 
 
 cdef bint solve(double* system, double* z, Py_ssize_t size) noexcept:
-    """system (size, size) z = z, by Gauss' elimination with pivots; both are overwritten. Whether no pivot is zero."""
+    """system (size, size) z = z, by Gauss' elimination with pivots; both are overwritten. Whether no pivot is zero.
+
+    As LAPACK's, a system with nan has a solution of nan.
+    """
     cdef Py_ssize_t i, j, k, pivot
     cdef double factor, most
     cdef double *row
@@ -37,7 +40,7 @@ cdef bint solve(double* system, double* z, Py_ssize_t size) noexcept:
         for i in range(k + 1, size):
             if fabs(system[i * size + k]) > most:
                 pivot, most = i, fabs(system[i * size + k])
-        if not most > 0.0:
+        if most == 0.0:
             return False
         top = system + k * size
         if pivot != k:
@@ -63,24 +66,9 @@ cdef bint solve(double* system, double* z, Py_ssize_t size) noexcept:
 
 
 def carried(a, b, bint implicit, h, jac, after, by_state, by_stages):
-    """Gradients by the states and the stages of steps that follow each other.
+    """What many_steps.carried says, for a method with a (stages, stages) within a step and b (stages,) at its end.
 
-    Parameters
-    ----------
-    a, b : numpy.ndarray (stages, stages), (stages,)
-        Of the method: stages within a step, and its end. `implicit`: a stage may depend on later ones.
-    h : numpy.ndarray (m,)
-        Lengths of the steps.
-    jac : numpy.ndarray (m, stages, n, n)
-        Jacobians of the right side.
-    after : numpy.ndarray (n,)
-        Gradient by the state where the last step ends.
-    by_state, by_stages : numpy.ndarray (m, n), (m, stages, n)
-        Of values within each step, by the state where it begins and by h times its stages.
-
-    Returns
-    -------
-    (gradient by the state where the first step begins, gradients by the stages (m, stages, n))
+    `implicit`: a stage may depend on later ones.
     """
     cdef Py_ssize_t m = len(h), count = len(b), n = len(after), k, i, j, r, c
     a, b, h, jac, by_state, by_stages = map(floats, (a, b, h, jac, by_state, by_stages))

@@ -29,7 +29,7 @@ from arraygrad.core.exposed_memory import raw_array
 from arraygrad.core.tensor import Tensor
 from arraygrad.engine.node import is_grad_enabled
 
-__all__ = ["ran_unrecorded", "running", "watching"]
+__all__ = ["leaves_nothing", "ran_unrecorded", "running", "watching"]
 
 # What is looked into: functions in functions, containers in containers; objects in all; elements; bytes of an array.
 _DEPTH, _MOST, _ELEMENTS, _BYTES = 6, 200, 10_000, 1 << 20
@@ -47,6 +47,14 @@ def ran_unrecorded():
 def running():
     """The `watching` in which this thread's innermost solver runs; None outside."""
     return getattr(_state, "running", None)
+
+
+def leaves_nothing(f, watch):
+    """Whether a function that ran in `watch` stores nothing that others would find when it is called again.
+
+    It may then be called on something else than numbers. What is called on copies stores in these.
+    """
+    return watch is None or not watch.stored or getattr(f, "on_copies", False)
 
 
 class watching:

@@ -26,17 +26,12 @@ from scipy import integrate
 from arraygrad.implicit.columns import NoForm, beside, read_by_point, slopes_at
 from arraygrad.scipy._declare import raw
 
-__all__ = ["Nodes", "Slopes", "may_be_together"]
+__all__ = ["Nodes", "Slopes"]
 
 _ELEMENTS = 1 << 18  # of the parameters at all nodes
 _BRANCHES, _POINTS = 8, 3  # values that an integrand may read for nodes to be done together, and nodes of each
 _CLOSE = 1e-7  # of values that are the same, relative to the largest
 _MISSES = 3  # numbers that were no node, before it is given up
-
-
-def may_be_together(f, watch):
-    """Whether an integrand may be called on something else than numbers: it was not seen to store them."""
-    return not (watch is not None and watch.stored) and not getattr(f, "on_copies", False)
 
 
 class Slopes:
@@ -126,20 +121,13 @@ class Nodes:
 
     def __init__(self, f, slopes, a, b, points):
         self._f, self._slopes = f, slopes
-        self._made, self._misses = {}, 0
+        self._made, self._misses, self._begun = {}, 0, False
         self._finite = bool(np.isfinite(a) and np.isfinite(b))
         # SciPy's place t of an infinite interval lies at a number x: from 0 to 1, or from -1 to 1 through infinity.
         self._start, self._sign = (a, 1.0) if np.isfinite(a) else (b, -1.0) if np.isfinite(b) else (None, 1.0)
-        if self._finite:
-            self._ends, inner = [a, b], points or ()
-        elif self._start is not None:
-            self._ends, inner = [0.0, 1.0], map(self._place, points or ())
-        else:
-            self._ends, inner = [-1.0, 0.0, 1.0], map(self._place, points or ())
-        self._forward = self._ends[0] < self._ends[-1]
-        for t in sorted({float(t) for t in inner}):
-            self._cut(t)
-        self._begun = False
+        ends = sorted((a, b)) if self._finite else [0.0, 1.0] if self._start is not None else [-1.0, 0.0, 1.0]
+        inner = () if points is None or (self._finite and b < a) else map(self._place, points)  # as SciPy takes them
+        self._ends = sorted({*ends, *[float(t) for t in inner if ends[0] < t < ends[-1]]})
 
     def __call__(self, x):
         found = self._made.pop(x, None)
@@ -166,39 +154,26 @@ class Nodes:
             return 1 / (self._sign * (x - self._start) + 1)
         return (-1 if x < 0 else 1) / (abs(x) + 1)
 
-    def _cut(self, t):
-        """Divide the interval that holds a place there; (its ends, the place), or None."""
-        ends = self._ends if self._forward else self._ends[::-1]
-        i = bisect.bisect_right(ends, t)
-        if not 0 < i < len(ends) or ends[i - 1] == t:
-            return None
-        low, high = ends[i - 1], ends[i]
-        ends.insert(i, t)
-        self._ends = ends if self._forward else ends[::-1]
-        return low, t, high
-
-    def _halved(self, t):
-        """The halves of the interval that holds a place."""
-        ends = self._ends if self._forward else self._ends[::-1]
-        i = bisect.bisect_right(ends, t)
-        if not 0 < i < len(ends):
+    def _halves(self, t):
+        """The halves of the interval that holds a place, which is divided from now on."""
+        i = bisect.bisect_right(self._ends, t)
+        if not 0 < i < len(self._ends):
             return []
-        cut = self._cut(0.5 * (ends[i - 1] + ends[i]))
-        return [] if cut is None else [cut[:2], cut[1:]]
+        low, high = self._ends[i - 1 : i + 1]
+        self._ends.insert(i, 0.5 * (low + high))
+        return list(itertools.pairwise(self._ends[i - 1 : i + 2]))
 
     def _fetch(self, x):
         if self._begun:
-            intervals = self._halved(self._place(x))
+            intervals = self._halves(self._place(x))
         else:
             intervals = list(itertools.pairwise(self._ends))
             if len(intervals) == 1:  # it is halved in any case
-                intervals += self._halved(0.5 * (self._ends[0] + self._ends[1]))
+                intervals += self._halves(0.5 * sum(self._ends))
         self._begun = True
         if not intervals:
             return
         nodes = _places("gk21" if self._finite else "gk15")
-        if not self._forward:
-            intervals = [(high, low) if low < high else (low, high) for low, high in intervals]
         with np.errstate(all="ignore"):
             t = np.concatenate([0.5 * (low + high) + 0.5 * (high - low) * nodes for low, high in intervals])
             x = np.unique(self._number(t))

@@ -16,12 +16,12 @@ from scipy import integrate, special
 import arraygrad as ag
 from arraygrad.core.tensor import Tensor
 from arraygrad.implicit.common import Arguments, as_tensor, raw_function
-from arraygrad.implicit.stores import running
+from arraygrad.implicit.stores import leaves_nothing, running
 from arraygrad.scipy._callbacks import lifted
 from arraygrad.scipy._declare import raw
 from arraygrad.scipy._guards import NotDifferentiable, holds_tensor
 from arraygrad.scipy.integrate._adaptive import MATH_ERRORS, integral_of_a_gradient, no_value, warn
-from arraygrad.scipy.integrate._at_nodes import Slopes, may_be_together
+from arraygrad.scipy.integrate._at_nodes import Slopes
 from arraygrad.scipy.integrate._chapter import CHAPTER, NAMES
 from arraygrad.scipy.integrate._verified import is_refuted, one_sided
 from arraygrad.transforms.following import vjp
@@ -96,8 +96,8 @@ class _Integral:
 
     def slopes(self, g, before, inner):
         """What gives the gradients under the integral at many numbers, or None: Note [Slopes at all nodes]."""
-        if self._of_slopes or not may_be_together(self.f, self._watch):
-            return None
+        if self._of_slopes or not leaves_nothing(self.f, self._watch) or getattr(self.f, "on_copies", False):
+            return None  # a function with a cache is not copied, and would keep what it is given
         arguments = self.arguments
         limits, (g, *values) = [raw(t) for t in before], [np.asarray(raw(t)) for t in (g, *inner)]
 

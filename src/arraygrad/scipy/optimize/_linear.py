@@ -234,7 +234,7 @@ CHAPTER.no_rule("integers have no derivative", "milp")
 CHAPTER.no_rule("it compares with differences, which is a check and no value", "check_grad")
 CHAPTER.no_rule("it has no rule: it is a step of a search, and what is found does not depend on it", "line_search",
                 "bracket")  # fmt: skip
-CHAPTER.classes("it holds settings or results of a search, and computes nothing of them", "Bounds", "LinearConstraint",
-                "NonlinearConstraint", "OptimizeResult", "RootResults")  # fmt: skip
+CHAPTER.classes("it holds settings or results of a search, and computes nothing of them", "OptimizeResult",
+                "RootResults")  # fmt: skip
 CHAPTER.classes("an approximation that a search makes of its own steps", "BFGS", "SR1", "HessianUpdateStrategy",
                 "BroydenFirst", "InverseJacobian", "KrylovJacobian", "LbfgsInvHessProduct")  # fmt: skip
