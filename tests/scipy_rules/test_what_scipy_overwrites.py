@@ -13,7 +13,11 @@ import scipy
 from scipy import fft, fftpack, linalg, signal
 
 import arraygrad as ag
+from arraygrad.scipy import CHAPTERS
 from arraygrad.scipy._declare import REGISTRY
+
+for _chapter in CHAPTERS:  # each is in REGISTRY once it is loaded
+    importlib.import_module(f"arraygrad.scipy.{_chapter}")
 
 X = np.random.default_rng(4).normal(size=(3, 3))
 GOOD = np.eye(3) * 3.0 + 0.1
